@@ -1,0 +1,47 @@
+/** What went wrong, as rules know it. Only HTTP turns a kind into a status (see STATUS). */
+export type Kind = keyof typeof STATUS
+
+export const STATUS = {
+  invalid: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 409,
+  too_large: 413,
+  unsupported: 415,
+  unprocessable: 422,
+  rate_limited: 429,
+  upstream: 502,
+  unavailable: 503,
+} as const
+
+export interface Detail {
+  /** Where in the request: `/body/name`, `/query/limit`. */
+  path: string
+  message: string
+}
+
+/**
+ * A refusal that the caller may read.
+ * `code` is stable, `<entity>.<reason>`; `message` says what was wrong, what is accepted and what to do.
+ */
+export class AppError extends Error {
+  readonly kind: Kind
+  readonly code: string
+  readonly details: readonly Detail[] | undefined
+  constructor(
+    kind: Kind,
+    code: string,
+    message: string,
+    options: { cause?: unknown; details?: readonly Detail[] } = {},
+  ) {
+    super(message, 'cause' in options ? { cause: options.cause } : {})
+    this.name = 'AppError'
+    this.kind = kind
+    this.code = code
+    this.details = options.details
+  }
+}
+
+/** The one answer for unknown, switched off and somebody else's, so that they look alike. */
+export const notFound = () => new AppError('not_found', 'route.not_found', 'Not found')
