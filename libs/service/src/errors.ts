@@ -29,17 +29,20 @@ export class AppError extends Error {
   readonly kind: Kind
   readonly code: string
   readonly details: readonly Detail[] | undefined
+  /** Seconds after which to try again, for the Retry-After header. */
+  readonly retryAfter: number | undefined
   constructor(
     kind: Kind,
     code: string,
     message: string,
-    options: { cause?: unknown; details?: readonly Detail[] } = {},
+    options: { cause?: unknown; details?: readonly Detail[]; retryAfter?: number } = {},
   ) {
     super(message, 'cause' in options ? { cause: options.cause } : {})
     this.name = 'AppError'
     this.kind = kind
     this.code = code
     this.details = options.details
+    this.retryAfter = options.retryAfter
   }
 }
 

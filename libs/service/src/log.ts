@@ -1,29 +1,42 @@
-import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
+import { type DestinationStream, type Logger, multistream, pino, stdTimeFunctions } from 'pino'
 import pretty from 'pino-pretty'
 
 export type Log = Logger
 
 /** Names of fields whose values never reach a log line, at any depth up to three. */
-const SECRET_FIELDS = ['authorization', 'cookie', 'password', 'secret', 'token', 'code']
+const SECRET_FIELDS = ['authorization', 'cookie', 'password', 'secret', 'token', 'code_verifier']
 const redact = SECRET_FIELDS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
 
-/**
- * A logger that writes the fields of interface.md: `ts`, `level`, `logger`, `msg` and what the line adds.
- * `json` is one object a line; `text` is for a person at a terminal.
- */
-export function createLog(
-  name: string,
-  { format, level = 'info', to }: { format: 'json' | 'text'; level?: string; to?: DestinationStream },
-): Log {
-  const stream = format === 'json' ? to : pretty({ messageKey: 'msg', timestampKey: 'ts', ignore: 'pid,hostname', ...(to && { destination: to }) })
+export interface LogOptions {
+  /** `json` is one object a line; `text` is for a person at a terminal. */
+  format: 'json' | 'text'
+  level?: string
+  /** Where lines go; standard output where nothing is said. */
+  to?: DestinationStream
+  /** Is given each line at error or above, as JSON. */
+  errors?: DestinationStream
+}
+
+/** A logger that writes the fields of interface.md: `ts`, `level`, `logger`, `msg` and what the line adds. */
+export function createLog(name: string, { format, level = 'info', to, errors }: LogOptions): Log {
+  const out = to ?? pino.destination(1)
+  const lines = format === 'json' ? out : pretty({ ...PRETTY, destination: out })
+  const streams = [{ level: level as 'info', stream: lines }]
   return pino(
     {
       level,
       base: { logger: name },
       redact,
       timestamp: () => stdTimeFunctions.isoTime().replace('"time"', '"ts"'),
-      formatters: { level: (label) => ({ level: label.toUpperCase() }) },
     },
-    ...(stream ? [stream] : []),
+    errors ? multistream([...streams, { level: 'error', stream: errors }]) : lines,
   )
+}
+
+const PRETTY = {
+  timestampKey: 'ts',
+  ignore: 'logger',
+  messageFormat: '{logger}: {msg}',
+  colorize: false,
+  translateTime: false,
 }

@@ -1,0 +1,74 @@
+import type { AccessReason } from '@guildhall/contracts/auth'
+import type { OrgRef, Route } from '@guildhall/contracts/route'
+import { AppError } from '@guildhall/service/errors'
+import type { Log } from '@guildhall/service/log'
+import type { Directory } from './directory.ts'
+
+interface Person {
+  chat_user_id: string
+}
+
+export type AccessChecks = ReturnType<typeof createAccessChecks>
+
+/**
+ * Asks auth who may act on an org (interface.md, Access checks). Where `enforce` is false, a denied check
+ * of an officer is only logged; those of the superadmin know no such mode (decisions.md § 0).
+ */
+export function createAccessChecks({
+  directory,
+  enforce,
+  log,
+}: {
+  directory: Directory
+  enforce: boolean
+  log: Log
+}) {
+  return {
+    /** Throws where the person may not act on the org; answers whether it is the superadmin. */
+    async checkOfficer(route: Route, person: Person, org: OrgRef): Promise<boolean> {
+      const { allowed, reason, superadmin } = await directory.decide(person.chat_user_id, org.id)
+      if (allowed) return superadmin
+      const why = reason ?? 'not_org_officer'
+      note(enforce ? 'deny' : 'would_deny', why, route, person, org)
+      if (enforce) throw denied(why)
+      return false
+    },
+
+    /** Throws unless the person is the superadmin. */
+    async checkSuperadmin(route: Route, person: Person) {
+      if (await directory.isSuperadmin(person.chat_user_id)) return
+      note('deny', 'not_superadmin', route, person)
+      throw denied('not_superadmin')
+    },
+  }
+
+  function note(
+    decision: 'deny' | 'would_deny',
+    reason: AccessReason,
+    { method, url }: Route,
+    person: Person,
+    org?: OrgRef,
+  ) {
+    const where = `route=${method} ${url} org=${org?.prefix ?? '-'}`
+    log.warn(
+      { reason },
+      `access decision=${decision} reason=${reason} ${where} credential=platform:${person.chat_user_id}`,
+    )
+  }
+}
+
+const DENIED: Partial<Record<AccessReason, string>> = {
+  not_org_officer: "You do not hold this org's officer role",
+  not_superadmin: 'Only the superadmin may do this',
+}
+
+function denied(reason: AccessReason) {
+  if (reason === 'bot_unavailable') {
+    return new AppError(
+      'unavailable',
+      'access.bot_unavailable',
+      'The chat platform does not answer, so your role is unknown; try again in a minute',
+    )
+  }
+  return new AppError('forbidden', `access.${reason}`, DENIED[reason] ?? 'You may not do this')
+}

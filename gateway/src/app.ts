@@ -1,0 +1,147 @@
+import { type KeyObject, randomUUID } from 'node:crypto'
+import { Agent } from 'node:http'
+import cors from '@fastify/cors'
+import helmet from '@fastify/helmet'
+import type { Service } from '@guildhall/contracts/names'
+import type { Route } from '@guildhall/contracts/route'
+import { routes } from '@guildhall/contracts/routes'
+import { answerError } from '@guildhall/service/answer-error'
+import { MAX_PARAM_LENGTH } from '@guildhall/service/app'
+import { CALLER_HEADER, signIdentity } from '@guildhall/service/caller-token'
+import { notFound } from '@guildhall/service/errors'
+import type { Log } from '@guildhall/service/log'
+import type { Readiness } from '@guildhall/service/probes'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest } from 'fastify'
+import type { Admitted, createAdmit } from './admit.ts'
+import type { Config } from './config.ts'
+import { checkLength, forward } from './forward.ts'
+import { createLimits } from './limits.ts'
+import { addOwnRoutes } from './own-routes.ts'
+
+export interface Deps {
+  config: Config
+  log: Log
+  admit: ReturnType<typeof createAdmit>
+  /** Where each service listens, and what the gateway signs with for it. */
+  services: Record<Service, { url: URL; key: KeyObject }>
+  ready: Readiness
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    admitted: Admitted | undefined
+  }
+}
+
+/** The public side: exactly the routes of the contracts, each admitted by what it requires and passed on. */
+export function buildGateway(deps: Deps) {
+  const { config, log } = deps
+  const app = Fastify({
+    loggerInstance: log as FastifyBaseLogger,
+    disableRequestLogging: true,
+    genReqId: () => randomUUID(),
+    trustProxy: trusted(config),
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH, ignoreTrailingSlash: true },
+    frameworkErrors: answerError,
+    return503OnClosing: false,
+  })
+  app.setErrorHandler(answerError)
+  app.setNotFoundHandler(() => {
+    throw notFound()
+  })
+  app.decorateRequest('admitted')
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_req, body, done) => done(null, body)) // flows through unread
+  app.register(helmet, { crossOriginResourcePolicy: { policy: 'same-site' } })
+  app.register(cors, { origin: allowedOrigins(config), credentials: true, maxAge: 600 })
+  app.addHook('onResponse', async (req, { statusCode, elapsedTime }) => {
+    const { method, url = '-' } = req.routeOptions
+    const ms = Math.round(elapsedTime * 10) / 10
+    req.log.info(
+      { route: `${method} ${url}`, status: statusCode, org: req.admitted?.org?.id, ms },
+      'request',
+    )
+  })
+  app.register(async (scope) => {
+    addOwnRoutes(scope, deps)
+    addContractRoutes(scope, deps)
+  })
+  return app
+}
+
+function addContractRoutes(app: FastifyInstance, { config, admit, services }: Deps) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 256 })
+  const limits = createLimits(config)
+  app.addHook('onClose', async () => agent.destroy())
+
+  for (const { route } of routes) {
+    const { url, key } = services[route.owner]
+    app.route<{ Params: Record<string, string> }>({
+      method: route.method,
+      url: route.url.replace(/\*\w+$/, '*'),
+      onRequest: async (req) => {
+        await limits.count(req, route)
+        if (isDisabled(route, req.params, config.DISABLED_ROUTES)) throw notFound()
+        checkLength(req, route)
+        req.admitted = await admit(route, orgOf(req.params), req.headers.authorization)
+      },
+      onSend: async (req, reply, payload) => {
+        if (isFailedCredential(route, reply.statusCode)) await limits.countFailure(req)
+        reply.header('x-request-id', req.id)
+        if (route.noStore) reply.header('cache-control', 'no-store')
+        return payload
+      },
+      handler: (req, reply) => {
+        const target = { service: route.owner, method: req.method, path: req.raw.url ?? '' }
+        const identity = { ...(req.admitted as Admitted), request_id: req.id }
+        const headers = {
+          [CALLER_HEADER]: signIdentity(identity, target, key),
+          ...cookiesFor(route, req),
+        }
+        return forward(req, reply, { route, agent, service: url, headers })
+      },
+    })
+  }
+}
+
+/** The org that the URL names, by prefix or id. */
+function orgOf({ org, org_id }: Record<string, string>) {
+  if (org !== undefined) return org
+  if (org_id === undefined) return undefined
+  return /^\d{1,9}$/.test(org_id) ? Number(org_id) : ''
+}
+
+/** A switched-off prefix is compared with the path as it was understood, however it was spelled. */
+function isDisabled(route: Route, params: Record<string, string>, prefixes: string[]) {
+  if (prefixes.length === 0) return false
+  const path = route.url.replace(/:(\w+)|\*\w+/g, (_, name = '*') => params[name] ?? '')
+  return prefixes.some((prefix) => path.startsWith(prefix) || `${path}/` === prefix)
+}
+
+function isFailedCredential({ rate }: Route, status: number) {
+  return status === 401 || (rate === 'sign_in' && status === 400)
+}
+
+/** Only the cookies that the contract lists go on, by their plain or their `__Host-` name. */
+function cookiesFor(
+  { cookies: listed }: Route,
+  { headers: { cookie } }: FastifyRequest,
+): Record<string, string> {
+  if (!listed || !cookie) return {}
+  const kept = cookie
+    .split('; ')
+    .filter((pair) => listed.includes(pair.slice(0, pair.indexOf('=')).replace('__Host-', '')))
+  return kept.length > 0 ? { cookie: kept.join('; ') } : {}
+}
+
+/** A number counts the proxies nearest to us; a list names them. */
+function trusted({ TRUST_PROXY }: Config) {
+  return typeof TRUST_PROXY === 'number'
+    ? (_address: string, hop: number) => hop < TRUST_PROXY
+    : TRUST_PROXY
+}
+
+function allowedOrigins({ CLIENT_URL, DASHBOARD_URL, ALLOWED_ORIGINS }: Config) {
+  const urls = [CLIENT_URL, DASHBOARD_URL, ...ALLOWED_ORIGINS].filter((url) => url !== undefined)
+  return [...new Set(urls.map((url) => new URL(url).origin))]
+}

@@ -1,0 +1,66 @@
+import { ask } from '@guildhall/bus/calls'
+import { onChanged } from '@guildhall/bus/changed'
+import type { Bus } from '@guildhall/bus/connect'
+import { type AccessDecision, decideAccess, isSuperadmin } from '@guildhall/contracts/auth'
+import { changed } from '@guildhall/contracts/event'
+import { findOrg } from '@guildhall/contracts/orgs'
+import type { OrgRef } from '@guildhall/contracts/route'
+import { findMachineToken } from '@guildhall/contracts/tokens'
+import { LRUCache } from 'lru-cache'
+import type { z } from 'zod'
+
+const MOST_KEYS = 10_000
+const ORG_MS = 60_000
+const MACHINE_TOKEN_MS = 10_000
+const SUPERADMIN_MS = 60_000
+
+export type MachineTokenFound = NonNullable<z.output<typeof findMachineToken.reply>['token']>
+export type Directory = ReturnType<typeof createDirectory>
+
+/** What the gateway knows of auth, kept for a while: many who ask at once share one call, failures are not kept. */
+export function createDirectory(bus: Bus) {
+  const orgs = new LRUCache<string | number, { org: OrgRef | null }>({
+    max: MOST_KEYS,
+    ttl: ORG_MS,
+    fetchMethod: (key) =>
+      ask(bus, findOrg, typeof key === 'number' ? { id: key } : { prefix: key }),
+  })
+  const tokens = new LRUCache<string, { token: MachineTokenFound | null }>({
+    max: MOST_KEYS,
+    ttl: MACHINE_TOKEN_MS,
+    fetchMethod: (sha256) => ask(bus, findMachineToken, { sha256 }),
+  })
+  const decisions = new LRUCache<string, AccessDecision, { chat_user_id: string; org_id: number }>({
+    max: MOST_KEYS,
+    ttl: 1,
+    fetchMethod: async (_key, _stale, { context, options }) => {
+      const decision = await ask(bus, decideAccess, context)
+      options.ttl = Math.max(1, Date.parse(decision.valid_until) - Date.now())
+      return decision
+    },
+  })
+  const superadmins = new LRUCache<string, { superadmin: boolean }>({
+    max: MOST_KEYS,
+    ttl: SUPERADMIN_MS,
+    fetchMethod: (chat_user_id) => ask(bus, isSuperadmin, { chat_user_id }),
+  })
+  onChanged(bus, changed.org, () => orgs.clear())
+  onChanged(bus, changed.machineToken, () => tokens.clear())
+
+  return {
+    async findOrg(key: string | number) {
+      return (orgs.get(key) ?? (await orgs.forceFetch(key))).org ?? undefined
+    },
+    async findMachineToken(sha256: string) {
+      return (tokens.get(sha256) ?? (await tokens.forceFetch(sha256))).token ?? undefined
+    },
+    decide(chat_user_id: string, org_id: number) {
+      const key = `${chat_user_id}@${org_id}`
+      return decisions.get(key) ?? decisions.forceFetch(key, { context: { chat_user_id, org_id } })
+    },
+    async isSuperadmin(chat_user_id: string) {
+      return (superadmins.get(chat_user_id) ?? (await superadmins.forceFetch(chat_user_id)))
+        .superadmin
+    },
+  }
+}

@@ -1,0 +1,102 @@
+import { once } from 'node:events'
+import { type Agent, type IncomingMessage, request } from 'node:http'
+import { pipeline, type Readable } from 'node:stream'
+import { MEBIBYTE, type Route } from '@guildhall/contracts/route'
+import { AppError } from '@guildhall/service/errors'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+/** RFC 9110 7.6.1, and `expect`, which Node has already answered. */
+const HOP_BY_HOP = [
+  'connection',
+  'expect',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]
+const NOT_FOR_SERVICES = ['host', 'authorization', 'cookie']
+
+interface To {
+  route: Route
+  agent: Agent
+  service: URL
+  /** Set on the way to the service, over what the client may have sent. */
+  headers: Record<string, string>
+}
+
+/** Passes the request on and the answer back. Streams are never held; either side's hanging up ends the other. */
+export async function forward(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  { route, agent, service, headers }: To,
+) {
+  const outgoing = request({
+    agent,
+    hostname: service.hostname,
+    port: service.port,
+    path: req.raw.url,
+    method: req.method,
+    headers: { ...endToEnd(req.headers, NOT_FOR_SERVICES), ...headers },
+  })
+  reply.raw.once('close', () => outgoing.destroy())
+  const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>
+  if (req.body)
+    pipeline(limited(req.body as Readable, route.maxBytes ?? MEBIBYTE), outgoing, noteIn(req))
+  else outgoing.end()
+  try {
+    const [answer] = await answered
+    return reply
+      .code(answer.statusCode ?? 502)
+      .headers(endToEnd(answer.headers))
+      .send(answer)
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause
+    throw new AppError(
+      'unavailable',
+      'service.unreachable',
+      'This part does not answer at the moment; try again',
+      { cause },
+    )
+  }
+}
+
+/** Throws before a byte is read where the length alone says too much. */
+export function checkLength({ headers }: FastifyRequest, { maxBytes = MEBIBYTE }: Route) {
+  if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
+}
+
+async function* limited(body: Readable, maxBytes: number) {
+  let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    if (bytes > maxBytes) throw tooLarge(maxBytes)
+    yield chunk
+  }
+}
+
+const tooLarge = (maxBytes: number) =>
+  new AppError('too_large', 'request.too_large', `The body may have ${maxBytes} bytes at most`)
+
+/** The client's hanging up is no error of ours. */
+function noteIn(req: FastifyRequest) {
+  return (error: Error | null | undefined) => {
+    if (error) req.log.debug({ err: error }, 'A request body ended early')
+  }
+}
+
+/** The headers meant for the far end, less those dropped by name. */
+function endToEnd(headers: Record<string, string | string[] | undefined>, dropped: string[] = []) {
+  const kept = { ...headers }
+  const { connection = '' } = headers
+  const listed = String(connection)
+    .toLowerCase()
+    .split(/\s*,\s*/)
+  for (const name of HOP_BY_HOP) delete kept[name]
+  for (const name of dropped) delete kept[name]
+  for (const name of listed) delete kept[name]
+  return kept
+}

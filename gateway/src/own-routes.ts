@@ -1,0 +1,44 @@
+import { openApi } from '@guildhall/contracts/openapi'
+import { missingParts } from '@guildhall/service/probes'
+import scalar from '@scalar/fastify-api-reference'
+import type { FastifyInstance } from 'fastify'
+import type { Deps } from './app.ts'
+
+/** The page of /docs runs its own script and styles, and loads nothing from elsewhere. */
+const DOCS_POLICY = {
+  directives: {
+    defaultSrc: ["'self'"],
+    scriptSrc: ["'self'", "'unsafe-inline'"],
+    styleSrc: ["'self'", "'unsafe-inline'"],
+    imgSrc: ["'self'", 'data:'],
+    fontSrc: ["'self'", 'data:'],
+    connectSrc: ["'self'"],
+  },
+}
+
+/** What the gateway answers itself: /health, /ready, /openapi.json and /docs. */
+export function addOwnRoutes(
+  app: FastifyInstance,
+  { config, ready }: Pick<Deps, 'config' | 'ready'>,
+) {
+  const started_at = new Date().toISOString()
+  const { GIT_COMMIT_HASH: commit, ACCESS_ENFORCE: access_enforced } = config
+  app.get('/health', async () => ({ status: 'ok', commit, started_at, access_enforced }))
+  app.get('/ready', async (_req, reply) => {
+    const missing = await missingParts(ready)
+    return reply
+      .code(missing.length === 0 ? 200 : 503)
+      .send({ status: missing.length === 0 ? 'ready' : 'waiting', missing })
+  })
+  const document = openApi(commit)
+  app.get('/openapi.json', async () => document)
+  app.register(async (docs) => {
+    docs.addHook('onRequest', async (_req, reply) => {
+      await reply.helmet({ contentSecurityPolicy: DOCS_POLICY })
+    })
+    await docs.register(scalar, {
+      routePrefix: '/docs',
+      configuration: { url: '/openapi.json', title: 'Guildhall API' },
+    })
+  })
+}

@@ -1,0 +1,2 @@
+drop table job_runs;
+drop table outbox;

@@ -1,0 +1,108 @@
+import { type Call, subjectOfCall } from '@guildhall/contracts/call'
+import { AppError, type Detail, type Kind } from '@guildhall/service/errors'
+import {
+  headers,
+  type Msg,
+  NoRespondersError,
+  RequestError,
+  TimeoutError,
+} from '@nats-io/nats-core'
+import { z } from 'zod'
+import type { Bus } from './connect.ts'
+
+const DEADLINE_MS = 2_000
+const REQUEST_ID = 'Guildhall-Request-Id'
+
+/** What goes over the wire as the answer to a call. */
+type Answered =
+  | { value: unknown }
+  | { problem: { kind: Kind; code: string; message: string; details?: Detail[] } }
+
+/**
+ * Asks another service and waits for its answer. Throws what the other threw, or `unavailable` when
+ * nobody answers within the call's deadline: the outcome of a writing call is then unknown.
+ */
+export async function ask<C extends Call>(
+  bus: Bus,
+  call: C,
+  args: z.input<C['args']>,
+  { request_id }: { request_id?: string } = {},
+): Promise<z.output<C['reply']>> {
+  const sent = headers()
+  if (request_id) sent.set(REQUEST_ID, request_id)
+  const body = JSON.stringify(call.args.parse(args))
+  const timeout = call.deadlineMs ?? DEADLINE_MS
+  const message = await bus.nats
+    .request(subjectOfCall(call), body, { timeout, headers: sent })
+    .catch((cause) => {
+      throw unanswered(call, cause)
+    })
+  const answered = message.json<Answered>()
+  if ('value' in answered) return call.reply.parse(answered.value) as z.output<C['reply']>
+  const { kind, code, message: text, details } = answered.problem
+  throw new AppError(kind, code, text, details && { details })
+}
+
+type Handle<C extends Call> = (
+  args: z.output<C['args']>,
+  from: { request_id: string | undefined },
+) => Promise<z.input<C['reply']>>
+
+/** Answers a call: with what the handler returns, or with the AppError it throws. Replicas share the work. */
+export function answer<C extends Call>(bus: Bus, call: C, handle: Handle<C>) {
+  bus.nats.subscribe(subjectOfCall(call), {
+    queue: call.service,
+    callback: (error, message) => {
+      if (error) bus.log.error({ err: error, call: call.name }, 'A call could not be heard')
+      else void respond(bus, call, handle, message)
+    },
+  })
+}
+
+async function respond<C extends Call>(bus: Bus, call: C, handle: Handle<C>, message: Msg) {
+  const request_id = message.headers?.get(REQUEST_ID) || undefined
+  let answered: Answered
+  try {
+    const args = call.args.parse(message.json()) as z.output<C['args']>
+    answered = { value: call.reply.parse(await handle(args, { request_id })) }
+  } catch (thrown) {
+    answered = { problem: problemOf(bus, call, thrown, request_id) }
+  }
+  message.respond(JSON.stringify(answered))
+}
+
+function problemOf(bus: Bus, call: Call, thrown: unknown, request_id: string | undefined) {
+  if (thrown instanceof AppError) {
+    const { kind, code, message, details } = thrown
+    return { kind, code, message, ...(details && { details: [...details] }) }
+  }
+  if (thrown instanceof z.ZodError) {
+    const details = thrown.issues.map(({ path, message }) => ({
+      path: `/${path.join('/')}`,
+      message,
+    }))
+    return {
+      kind: 'invalid' as const,
+      code: 'call.invalid',
+      message: `${call.name}: ${thrown.message}`,
+      details,
+    }
+  }
+  bus.log.error({ err: thrown, call: call.name, request_id }, 'A call failed')
+  return {
+    kind: 'unavailable' as const,
+    code: `${call.service}.failed`,
+    message: `${call.service} could not answer`,
+  }
+}
+
+function unanswered(call: Call, cause: unknown) {
+  const gone =
+    cause instanceof TimeoutError ||
+    cause instanceof NoRespondersError ||
+    cause instanceof RequestError
+  const message = gone
+    ? `${call.service} does not answer at the moment; try again`
+    : `${call.service} cannot be asked at the moment; try again`
+  return new AppError('unavailable', `${call.service}.unreachable`, message, { cause })
+}

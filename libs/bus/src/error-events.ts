@@ -1,0 +1,72 @@
+import { type ErrorEvent, errorSubject } from '@guildhall/contracts/event'
+import { newId } from '@guildhall/service/id'
+import type { Bus } from './connect.ts'
+
+/** Events that wait for the bus; more are counted and dropped (decisions.md § 8). */
+const MOST_WAITING = 1_000
+const FLUSH_MS = 250
+
+interface LogLine {
+  ts: string
+  logger: string
+  msg?: string
+  err?: { type?: string; message?: string; stack?: string; code?: string }
+  org?: number
+  route?: string
+  reqId?: string
+}
+
+/**
+ * Turns log lines at error or above into error events. Give `stream` to the logger first and `attach` the
+ * bus once it is there. Nothing here logs an error, so that none can cause another.
+ */
+export function createErrorEvents() {
+  let waiting: ErrorEvent[] = []
+  let dropped = 0
+  const stream = {
+    write(line: string) {
+      if (waiting.length >= MOST_WAITING) dropped += 1
+      else waiting.push(eventOf(JSON.parse(line) as LogLine))
+    },
+  }
+
+  async function flush(bus: Bus) {
+    const batch = waiting.slice(0, 100)
+    if (batch[0]) batch[0].dropped_before = dropped
+    for (const event of batch) {
+      await bus.js.publish(errorSubject(bus.peer), JSON.stringify(event), { msgID: event.id })
+    }
+    waiting = waiting.slice(batch.length)
+    if (batch.length > 0) dropped = 0
+  }
+
+  /** Sends what waits, and from now on what comes, until `signal` aborts. */
+  function attach(bus: Bus, signal: AbortSignal) {
+    let sending = false
+    const timer = setInterval(async () => {
+      if (sending || waiting.length === 0) return
+      sending = true
+      await flush(bus).catch((error) =>
+        bus.log.warn({ err: error }, 'Error events cannot be sent; they wait'),
+      )
+      sending = false
+    }, FLUSH_MS)
+    signal.addEventListener('abort', () => clearInterval(timer))
+  }
+  return { stream, attach }
+}
+
+function eventOf({ ts, logger, msg, err, org, route, reqId }: LogLine): ErrorEvent {
+  return {
+    id: newId(),
+    created_at: ts,
+    service: logger,
+    org_id: org ?? null,
+    kind: err?.code ?? err?.type ?? 'Error',
+    message: (err?.message ?? msg ?? '').slice(0, 2_000),
+    stack: err?.stack?.slice(0, 8_000) ?? null,
+    route: route ?? null,
+    request_id: reqId ?? null,
+    dropped_before: 0,
+  }
+}

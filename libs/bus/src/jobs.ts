@@ -1,0 +1,188 @@
+import { type Job, ownerOfJob, subjectOfJob } from '@guildhall/contracts/job'
+import type { Service } from '@guildhall/contracts/names'
+import { findJobRun, type JobRun, jobStarted, startJob } from '@guildhall/contracts/ops'
+import type { Db, Trx } from '@guildhall/db/open'
+import { AppError } from '@guildhall/service/errors'
+import type { Log } from '@guildhall/service/log'
+import { sql } from 'kysely'
+import type { z } from 'zod'
+import { answer } from './calls.ts'
+import type { Bus } from './connect.ts'
+import { consume } from './consume.ts'
+import { durableOfJob } from './names.ts'
+import { audit, deadLetter, enqueue, queued } from './outbox.ts'
+import type { BusTables } from './tables.ts'
+
+/** What a job's handler is told beside its arguments. */
+export interface JobContext {
+  run_id: string
+  log: Log
+  /** Aborts when the process stops: long work ends and is run again. */
+  signal: AbortSignal
+}
+
+/** A job and what runs it. What it returns is kept as the run's result. */
+export interface JobHandler {
+  job: Job
+  run(args: never, context: JobContext): Promise<unknown>
+}
+
+/** Pairs a job with its handler, so that the arguments have their type. */
+export function handles<J extends Job>(
+  job: J,
+  run: (args: z.output<J['args']>, context: JobContext) => Promise<unknown>,
+): JobHandler {
+  return { job, run }
+}
+
+/** Queues a job in the transaction that asks for it, where it is seen as `queued` at once. */
+export async function queueJob<T extends BusTables, J extends Job>(
+  trx: Trx<T>,
+  job: J,
+  args: z.input<J['args']>,
+  id?: string,
+) {
+  const outgoing = queued(job, args, id)
+  await insertRun(trx as unknown as Trx<BusTables>, job, outgoing.id, job.args.parse(args))
+  await enqueue(trx, outgoing)
+  return outgoing.id
+}
+
+/** Runs the service's jobs until `signal` aborts, and answers `start_job` and `find_job_run`. */
+export async function runJobs<T extends BusTables>(
+  bus: Bus,
+  database: Db<T>,
+  handlers: JobHandler[],
+  signal: AbortSignal,
+) {
+  const db = database as unknown as Db<BusTables>
+  answerJobCalls(bus, db, handlers)
+  await Promise.all(
+    handlers.map((handler) =>
+      consume(
+        bus,
+        {
+          stream: 'JOBS',
+          durable: durableOfJob(handler.job),
+          subject: subjectOfJob(handler.job),
+          concurrency: handler.job.concurrency,
+          handle: (message) => runOnce(bus, db, handler, message.json(), signal),
+        },
+        signal,
+      ),
+    ),
+  )
+}
+
+interface Queued {
+  id: string
+  args: Record<string, unknown>
+}
+
+/** Throws to have the run tried again; a run that is over is not run again. */
+async function runOnce(
+  bus: Bus,
+  db: Db<BusTables>,
+  { job, run }: JobHandler,
+  { id, args }: Queued,
+  signal: AbortSignal,
+) {
+  await insertRun(db, job, id, args)
+  const claimed = await claim(db, id)
+  if (!claimed) return
+  const log = bus.log.child({ job: job.name, run_id: id })
+  try {
+    const result = await run(job.args.parse(args) as never, { run_id: id, log, signal })
+    await finish(db, id, { state: 'done', error: null, result: JSON.stringify(result ?? null) })
+  } catch (error) {
+    if (signal.aborted || (claimed.attempts < job.attempts && mayGetBetter(error))) throw error
+    log.error({ err: error }, `Job ${job.name} failed for good`)
+    await bury(db, job, { id, args }, error as Error)
+  }
+}
+
+async function insertRun(db: Db<BusTables>, job: Job, id: string, args: object) {
+  const row = { id, job: job.name, args: JSON.stringify(args), state: 'queued' as const }
+  await db
+    .insertInto('job_runs')
+    .values({ ...row, started_at: null, finished_at: null, error: null, result: null })
+    .onConflict((on) => on.column('id').doNothing())
+    .execute()
+}
+
+function claim(db: Db<BusTables>, id: string) {
+  return db
+    .updateTable('job_runs')
+    .set({ state: 'running', started_at: new Date(), attempts: sql<number>`attempts + 1` })
+    .where('id', '=', id)
+    .where('state', 'in', ['queued', 'running'])
+    .returning('attempts')
+    .executeTakeFirst()
+}
+
+async function finish(
+  db: Db<BusTables>,
+  id: string,
+  end: { state: 'done' | 'failed'; error: string | null; result: string | null },
+) {
+  await db
+    .updateTable('job_runs')
+    .set({ ...end, finished_at: new Date() })
+    .where('id', '=', id)
+    .execute()
+}
+
+function bury(db: Db<BusTables>, job: Job, run: Queued, error: Error) {
+  return db.transaction().execute(async (trx) => {
+    await finish(trx, run.id, { state: 'failed', error: error.message, result: null })
+    await enqueue(trx, deadLetter(job, run, error.message))
+  })
+}
+
+/** A refusal stays one; an outside service or a lost connection may come back. */
+function mayGetBetter(error: unknown) {
+  return (
+    !(error instanceof AppError) || ['upstream', 'unavailable', 'rate_limited'].includes(error.kind)
+  )
+}
+
+function answerJobCalls(bus: Bus, db: Db<BusTables>, handlers: JobHandler[]) {
+  const service = bus.peer as Service
+  answer(bus, startJob(service), async ({ id, job: name, args }) => {
+    const job = handlers.find((one) => one.job.name === name)?.job
+    if (!job || ownerOfJob(job) !== service)
+      throw new AppError('not_found', 'job.not_found', `${service} has no job ${name}`)
+    const actor = { source: 'cli', actor_kind: 'operator', actor_id: null } as const
+    await db.transaction().execute(async (trx) => {
+      if (await findRun(trx, id)) return
+      await queueJob(trx, job, args, id)
+      await enqueue(trx, audit(jobStarted(service), actor, undefined, { job: name, run_id: id }))
+    })
+    return (await findRun(db, id)) as JobRun
+  })
+  answer(bus, findJobRun(service), async ({ id }) => ({ run: await findRun(db, id) }))
+}
+
+async function findRun(db: Db<BusTables>, id: string): Promise<JobRun | null> {
+  const row = await db.selectFrom('job_runs').selectAll().where('id', '=', id).executeTakeFirst()
+  if (!row) return null
+  const { args, queued_at, started_at, finished_at, ...rest } = row
+  return {
+    ...rest,
+    queued_at: queued_at.toISOString(),
+    started_at: started_at?.toISOString() ?? null,
+    finished_at: finished_at?.toISOString() ?? null,
+  }
+}
+
+/** Finished runs are kept so long. */
+const KEEP_RUNS_DAYS = 30
+
+/** Deletes sent outbox rows after a day and finished runs after a month. */
+export async function pruneBus<T extends BusTables>(database: Db<T>) {
+  const db = database as unknown as Db<BusTables>
+  await sql`delete from outbox where sent_at < now() - interval '1 day'`.execute(db)
+  await sql`delete from job_runs where finished_at < now() - make_interval(days => ${KEEP_RUNS_DAYS})`.execute(
+    db,
+  )
+}

@@ -1,0 +1,177 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Caller } from '@guildhall/contracts/caller'
+import {
+  type AuditAction,
+  type AuditEvent,
+  actorOf,
+  auditSubject,
+} from '@guildhall/contracts/event'
+import { deadSubjectOfJob, type Job, subjectOfJob } from '@guildhall/contracts/job'
+import type { Service } from '@guildhall/contracts/names'
+import type { Db, Trx } from '@guildhall/db/open'
+import { newId } from '@guildhall/service/id'
+import { sql } from 'kysely'
+import type { z } from 'zod'
+import type { Bus } from './connect.ts'
+import { REVOKED_STREAM, type StreamName, streams } from './streams.ts'
+import type { BusTables } from './tables.ts'
+
+/** Something to send once the transaction that writes it has committed. */
+export interface Outgoing {
+  id: string
+  stream: StreamName
+  subject: string
+  payload: object
+}
+
+/** Who did it, for an audit line that no request caused. */
+type Actor = Pick<AuditEvent, 'source' | 'actor_kind' | 'actor_id'>
+
+/** An audit line. `by` is the caller of a request, or an actor of another kind. */
+export function audit<D extends z.ZodObject>(
+  { action, details }: AuditAction<D>,
+  by: Caller | Actor,
+  org: { id: number } | undefined,
+  said: z.input<D>,
+): Outgoing {
+  const actor: Actor = 'source' in by ? by : { source: 'http', ...actorOf(by) }
+  const id = newId()
+  const event: AuditEvent = {
+    id,
+    created_at: new Date().toISOString(),
+    action,
+    ...actor,
+    org_id: org?.id ?? null,
+    status: null,
+    details: details.parse(said),
+  }
+  const service = action.slice(0, action.indexOf('.')) as Service
+  return { id, stream: 'AUDIT', subject: auditSubject(service), payload: event }
+}
+
+/** A job to run. The id is also that of its run. */
+export function queued<J extends Job>(job: J, args: z.input<J['args']>, id = newId()): Outgoing {
+  const checked = job.args.parse(args)
+  return { id, stream: 'JOBS', subject: subjectOfJob(job), payload: { id, args: checked } }
+}
+
+/** The dead letter of a run whose attempts are used up. */
+export function deadLetter(job: Job, run: { id: string; args: unknown }, error: string): Outgoing {
+  const payload = { ...run, error }
+  return { id: newId(), stream: 'DEAD', subject: deadSubjectOfJob(job), payload }
+}
+
+/** Writes what is to be sent into the transaction that it belongs to: both happen or neither. */
+export async function enqueue<T extends BusTables>(trx: Trx<T>, ...outgoing: Outgoing[]) {
+  const rows = outgoing.map(({ payload, ...row }) => ({
+    ...row,
+    payload: JSON.stringify(payload),
+    sent_at: null,
+    stream_seq: null,
+  }))
+  await (trx as unknown as Trx<BusTables>)
+    .insertInto('outbox')
+    .values(rows)
+    .onConflict((on) => on.column('id').doNothing())
+    .execute()
+}
+
+const BATCH = 200
+const IDLE_MS = 100
+const FAULT_MS = 1_000
+const RECHECK_MS = 60_000
+/** NATS writes a file stream through to the disk within two minutes: a power cut may take that much. */
+const UNSURE_MS = 5 * 60_000
+
+/**
+ * Sends what `enqueue` wrote, in order, until `signal` aborts. Any number of replicas may: each row is
+ * claimed by one, and the message id makes a second sending harmless.
+ */
+export async function relay<T extends BusTables>(bus: Bus, database: Db<T>, signal: AbortSignal) {
+  const db = database as unknown as Db<BusTables>
+  const look = () =>
+    unsendLost(bus, db).catch((error) =>
+      bus.log.warn({ err: error }, 'Cannot compare the outbox with its streams'),
+    )
+  bus.onConnected(() => unsendUnsure(db))
+  const timer = setInterval(look, RECHECK_MS)
+  signal.addEventListener('abort', () => clearInterval(timer))
+  let failing = false
+  while (!signal.aborted) {
+    try {
+      const sent = await sendBatch(bus, db)
+      if (failing) bus.log.info('The outbox is sent again')
+      failing = false
+      if (sent < BATCH) await wait(IDLE_MS, undefined, { signal }).catch(() => {})
+    } catch (error) {
+      if (!failing)
+        bus.log.warn({ err: error }, 'The outbox cannot be sent at the moment; its rows wait')
+      failing = true
+      await wait(FAULT_MS, undefined, { signal }).catch(() => {})
+    }
+  }
+}
+
+/** Sends up to a batch of rows under their locks and answers how many there were. */
+function sendBatch(bus: Bus, db: Db<BusTables>) {
+  return db.transaction().execute(async (trx) => {
+    const rows = await trx
+      .selectFrom('outbox')
+      .select(['id', 'subject', sql<string>`payload::text`.as('payload')])
+      .where('sent_at', 'is', null)
+      .orderBy('id')
+      .limit(BATCH)
+      .forUpdate()
+      .skipLocked()
+      .execute()
+    const acks = await Promise.all(
+      rows.map((row) => bus.js.publish(row.subject, row.payload, { msgID: row.id })),
+    )
+    if (rows.length > 0) {
+      const pairs = rows.map(({ id }, i) => sql`(${id}::uuid, ${acks[i]?.seq ?? 0}::bigint)`)
+      await sql`update outbox set sent_at = now(), stream_seq = sent.seq
+        from (values ${sql.join(pairs)}) as sent (id, seq) where outbox.id = sent.id`.execute(trx)
+    }
+    return rows.length
+  })
+}
+
+/** After a reconnection the server may have restarted without its last minutes: they are sent again. */
+async function unsendUnsure(db: Db<BusTables>) {
+  await db
+    .updateTable('outbox')
+    .set({ sent_at: null })
+    .where('sent_at', '>', new Date(Date.now() - UNSURE_MS))
+    .execute()
+}
+
+/** Rows that a stream no longer knows, because it was made anew or ends before them, are sent again. */
+export async function unsendLost(bus: Bus, db: Db<BusTables>) {
+  for (const stream of [...Object.keys(streams), REVOKED_STREAM]) {
+    if (!(await hasSent(db, stream))) continue
+
+    const { created, state } = await bus.jsm.streams.info(stream)
+    await db
+      .updateTable('outbox')
+      .set({ sent_at: null })
+      .where('stream', '=', stream)
+      .where((where) =>
+        where.or([
+          where('sent_at', '<', new Date(created)),
+          where('stream_seq', '>', state.last_seq),
+        ]),
+      )
+      .execute()
+  }
+}
+
+async function hasSent(db: Db<BusTables>, stream: string) {
+  const row = await db
+    .selectFrom('outbox')
+    .select('id')
+    .where('stream', '=', stream)
+    .where('sent_at', 'is not', null)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}

@@ -1,0 +1,56 @@
+/** Who a request acts for, once the gateway has checked the credential. */
+export type Caller =
+  | { kind: 'public' }
+  | Person<'platform'>
+  | (Person<'officer'> & { superadmin: boolean })
+  | Person<'superadmin'>
+  | {
+      kind: 'machine'
+      token_id: string
+      token_kind: 'app' | 'agent' | 'cli'
+      name: string
+      scopes: readonly string[]
+    }
+
+/** Somebody who signed in through the chat platform, and the token they did it with. */
+interface Person<Kind extends string> {
+  kind: Kind
+  chat_user_id: string
+  username: string
+  /** The `jti` of the access token, and its end in seconds since 1970. */
+  token_id: string
+  expires_at: number
+}
+
+/** What a route asks of its caller. The first kind that the credential can be is the one taken. */
+export interface Need {
+  accepts: readonly Caller['kind'][]
+  scope?: string
+  token_kind?: 'agent'
+}
+
+/** No credential is looked at. */
+export const anyone = { accepts: ['public'] } as const
+/** A platform token of whoever signed in; no org is decided. */
+export const anyPlatform = { accepts: ['platform'] } as const
+/** As `anyPlatform`, and also without a token, or with one that no longer counts. */
+export const maybePlatform = { accepts: ['platform', 'public'] } as const
+/** A platform token of an officer of the org in the URL, or of the superadmin. */
+export const officer = { accepts: ['officer'] } as const
+/** A platform token whose `chat_user_id` is in SYS_ADMIN. */
+export const superadmin = { accepts: ['superadmin'] } as const
+/** A machine token that holds `scope`. The org is the token's. */
+export const machine = <S extends string>(scope: S) => ({ accepts: ['machine'], scope }) as const
+/** As `machine`, and the token must be of kind `agent`. */
+export const agent = <S extends string>(scope: S) =>
+  ({ accepts: ['machine'], scope, token_kind: 'agent' }) as const
+/** Any machine token, whatever its scopes. */
+export const anyMachine = { accepts: ['machine'] } as const
+
+/** True if `caller` is of a kind that the route takes and holds its scope. */
+export function fits(caller: Caller, need: Need): boolean {
+  if (!need.accepts.includes(caller.kind)) return false
+  if (caller.kind !== 'machine') return true
+  if (need.token_kind && caller.token_kind !== need.token_kind) return false
+  return need.scope === undefined || caller.scopes.includes(need.scope)
+}

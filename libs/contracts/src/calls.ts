@@ -1,0 +1,25 @@
+import * as auth from './auth.ts'
+import type { Call } from './call.ts'
+import type { Job } from './job.ts'
+import * as knowledge from './knowledge.ts'
+import * as ops from './ops.ts'
+import * as orgs from './orgs.ts'
+import * as tokens from './tokens.ts'
+
+const values = [auth, orgs, tokens, knowledge, ops].flatMap((domain) =>
+  Object.values<unknown>(domain),
+)
+
+/** Every call between services there is. The walls of NATS are made from this list. */
+export const calls: Call[] = [...values.filter(isCall), ...ops.jobCalls]
+
+/** Every job there is. */
+export const jobs: Job[] = [...values.filter(isJob), ...Object.values(ops.pruneJobs)]
+
+function isCall(value: unknown): value is Call {
+  return typeof value === 'object' && value !== null && 'callers' in value
+}
+
+function isJob(value: unknown): value is Job {
+  return typeof value === 'object' && value !== null && 'attempts' in value
+}

@@ -1,0 +1,20 @@
+/** The services that own a schema, calls and routes. The gateway and the operator only call. */
+export const services = ['auth', 'knowledge', 'ops'] as const
+export type Service = (typeof services)[number]
+
+/** Everybody who connects to NATS, each as a user of its own. */
+export const peers = [...services, 'gateway', 'operator'] as const
+export type Peer = (typeof peers)[number]
+
+/** What an org can switch on and off (decisions.md § 1). */
+export const moduleNames = [
+  'compute',
+  'storefront',
+  'calendar',
+  'alerts',
+  'points',
+  'knowledge',
+  'agents',
+  'apps',
+] as const
+export type ModuleName = (typeof moduleNames)[number]

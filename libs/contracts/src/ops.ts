@@ -1,0 +1,116 @@
+import { z } from 'zod'
+import { call } from './call.ts'
+import { officer, superadmin } from './caller.ts'
+import { AuditEvent, audited } from './event.ts'
+import { Instant, nextCursor, OrgIdParams, Paging } from './fields.ts'
+import { job } from './job.ts'
+import { type Service, services } from './names.ts'
+import { route } from './route.ts'
+
+/** The audit log, the error log and scheduled work (decisions.md § 8). */
+
+export const AuditEntry = AuditEvent.meta({ id: 'AuditEntry' })
+const AuditFilters = Paging.extend({
+  actor: z.string().max(100).optional(),
+  action: z.string().max(100).optional().describe('A whole action, or its beginning'),
+  since: Instant.optional(),
+})
+const AuditPage = z.object({ entries: z.array(AuditEntry), next_cursor: nextCursor })
+
+export const listOrgAudit = route({
+  method: 'GET',
+  url: '/api/organizations/:org_id/audit',
+  summary: "The org's audit log, newest first",
+  owner: 'ops',
+  caller: officer,
+  params: OrgIdParams,
+  query: AuditFilters,
+  reply: { 200: AuditPage },
+})
+
+export const listAudit = route({
+  method: 'GET',
+  url: '/api/superadmin/audit',
+  summary: 'The audit log of every org, newest first',
+  owner: 'ops',
+  caller: superadmin,
+  query: AuditFilters,
+  reply: { 200: AuditPage },
+})
+
+export const ErrorGroup = z
+  .object({
+    id: z.uuid(),
+    service: z.string(),
+    org_id: z.int().nullable(),
+    kind: z.string(),
+    message: z.string(),
+    location: z.string().nullable(),
+    route: z.string().nullable(),
+    stack: z.string().nullable(),
+    count: z.int(),
+    first_seen: Instant,
+    last_seen: Instant,
+  })
+  .meta({ id: 'ErrorGroup' })
+
+export const listErrors = route({
+  method: 'GET',
+  url: '/api/superadmin/errors',
+  summary: 'Errors of every org and process, the latest first',
+  owner: 'ops',
+  caller: superadmin,
+  query: Paging,
+  reply: { 200: z.object({ errors: z.array(ErrorGroup), next_cursor: nextCursor }) },
+})
+
+/** How a job stands in the `job_runs` of the service that owns it. */
+export const JobRun = z.object({
+  id: z.uuid(),
+  job: z.string(),
+  state: z.enum(['queued', 'running', 'done', 'failed']),
+  attempts: z.int(),
+  queued_at: Instant,
+  started_at: Instant.nullable(),
+  finished_at: Instant.nullable(),
+  error: z.string().nullable(),
+  result: z.unknown(),
+})
+export type JobRun = z.output<typeof JobRun>
+
+/** Every service answers these two for its own jobs. */
+export const startJob = (service: Service) =>
+  call({
+    service,
+    name: 'start_job',
+    summary: 'Queue a job under an id of the caller; the same id again changes nothing',
+    callers: ['operator'],
+    args: z.object({ id: z.uuid(), job: z.string(), args: z.record(z.string(), z.unknown()) }),
+    reply: JobRun,
+  })
+export const findJobRun = (service: Service) =>
+  call({
+    service,
+    name: 'find_job_run',
+    summary: 'How a job stands',
+    callers: ['operator'],
+    args: z.object({ id: z.uuid() }),
+    reply: z.object({ run: JobRun.nullable() }),
+  })
+export const jobCalls = services.flatMap((service) => [startJob(service), findJobRun(service)])
+
+export const jobStarted = (service: Service) =>
+  audited(`${service}.job.started`, z.object({ job: z.string(), run_id: z.uuid() }))
+
+const prune = (service: Service) =>
+  job({
+    name: `${service}.prune`,
+    summary: `Delete what ${service} need not keep any longer`,
+    args: z.object({}),
+    cron: '17 3 * * *',
+    attempts: 3,
+    concurrency: 1,
+    audited: false,
+  })
+/** Each service prunes what it keeps, daily. */
+export const pruneJobs = { auth: prune('auth'), knowledge: prune('knowledge'), ops: prune('ops') }

@@ -1,0 +1,19 @@
+import * as auth from './auth.ts'
+import * as knowledge from './knowledge.ts'
+import * as ops from './ops.ts'
+import * as orgs from './orgs.ts'
+import type { Route } from './route.ts'
+import * as tokens from './tokens.ts'
+
+const domains = { auth, orgs, tokens, knowledge, ops }
+
+/** Every route there is, under its exported name. */
+export const routes = Object.values(domains).flatMap((domain) =>
+  Object.entries<unknown>(domain).flatMap(([name, value]) =>
+    isRoute(value) ? [{ name, route: value }] : [],
+  ),
+)
+
+function isRoute(value: unknown): value is Route {
+  return typeof value === 'object' && value !== null && 'url' in value && 'reply' in value
+}

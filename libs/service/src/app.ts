@@ -1,0 +1,124 @@
+import type { KeyObject } from 'node:crypto'
+import multipart from '@fastify/multipart'
+import { fits } from '@guildhall/contracts/caller'
+import type { Service } from '@guildhall/contracts/names'
+import {
+  type Answer,
+  type Handler,
+  type Input,
+  MEBIBYTE,
+  Problem,
+  Redirect,
+  type Route,
+} from '@guildhall/contracts/route'
+import Fastify, { type FastifyBaseLogger, type FastifyRequest } from 'fastify'
+import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
+import { answerError } from './answer-error.ts'
+import { CALLER_HEADER, type Identity, openIdentity } from './caller-token.ts'
+import { AppError, notFound } from './errors.ts'
+import { readForm } from './form.ts'
+import type { Log } from './log.ts'
+import { addProbes, type Readiness } from './probes.ts'
+
+/** The longest path parameter: a source key of 255 characters, each of them escaped. */
+export const MAX_PARAM_LENGTH = 3 * 255
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    identity: Identity | undefined
+  }
+}
+
+export interface AppDeps {
+  service: Service
+  log: Log
+  /** From `callerKey`: what the gateway signs with for this service. */
+  callerKey: KeyObject
+  ready: Readiness
+}
+export type App = ReturnType<typeof createApp>
+
+/** A service's HTTP side. It answers only what the gateway has admitted, on routes of the contracts. */
+export function createApp({ service, log, callerKey, ready }: AppDeps) {
+  const app = Fastify({
+    loggerInstance: log as FastifyBaseLogger,
+    disableRequestLogging: true, // the gateway writes the one line of a request
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH, ignoreTrailingSlash: true },
+    frameworkErrors: answerError,
+    return503OnClosing: false, // what still arrives on open connections is answered, not refused
+  })
+  app.setValidatorCompiler(validatorCompiler)
+  app.setSerializerCompiler(serializerCompiler)
+  app.setErrorHandler(answerError)
+  app.setNotFoundHandler(() => {
+    throw notFound()
+  })
+  app.decorateRequest('identity')
+  app.register(multipart)
+  addProbes(app, ready)
+
+  function implement<R extends Route>(route: R, handler: NoInfer<Handler<R>>) {
+    if (route.owner !== service) throw new Error(`${route.url} belongs to ${route.owner}`)
+    const named = /\*(\w+)$/.exec(route.url)?.[1]
+    app.route({
+      method: route.method,
+      url: route.url.replace(/\*\w+$/, '*'),
+      bodyLimit: route.maxBytes ?? MEBIBYTE,
+      schema: schemaOf(route),
+      onRequest: async (req) => {
+        req.identity = identify(req, route, { service, callerKey })
+        if (named) req.params = nameRest(req.params, named)
+      },
+      preValidation: async (req) => {
+        if (route.form) req.body = await readForm(req, route.form, route.maxBytes ?? MEBIBYTE)
+        else req.body ??= route.body && {} // a body that may be left out is an empty object
+      },
+      handler: ({ identity, params, query, body, headers }, reply) => {
+        const cookies = parseCookies(headers.cookie)
+        const input = { ...identity, params, query, body, cookies }
+        return handler(input as unknown as Input<R>, reply as unknown as Answer<R>)
+      },
+    })
+  }
+  return Object.assign(app, { implement })
+}
+
+/** Refusals are Problems whatever the contract says. An undefined key would make Fastify warn. */
+function schemaOf({ params, query, body, reply }: Route) {
+  const checked = Object.entries(reply).filter(([, schema]) => schema !== Redirect)
+  const response = { ...Object.fromEntries(checked), '4xx': Problem, '5xx': Problem }
+  return {
+    ...(params && { params }),
+    ...(query && { querystring: query }),
+    ...(body && { body }),
+    response,
+  }
+}
+
+function identify(
+  req: FastifyRequest,
+  route: Route,
+  { service, callerKey }: Pick<AppDeps, 'service' | 'callerKey'>,
+): Identity {
+  const target = { service, method: req.method, path: req.raw.url ?? '' }
+  const identity = openIdentity(String(req.headers[CALLER_HEADER]), target, callerKey)
+  if (!identity)
+    throw new AppError('unauthenticated', 'caller.unsigned', 'Call the gateway, not the service')
+  if (!fits(identity.caller, route.caller)) {
+    throw new AppError('forbidden', 'caller.unfit', 'Not for this caller')
+  }
+  return identity
+}
+
+function nameRest(params: unknown, name: string) {
+  const { '*': rest, ...others } = params as Record<string, string>
+  return { ...others, [name]: rest }
+}
+
+/** RFC 6265 § 4.2.1; only what the contract lists has come through the gateway. */
+function parseCookies(header = ''): Record<string, string> {
+  const pairs = header
+    .split('; ')
+    .map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)])
+  return Object.fromEntries(pairs.filter(([name]) => name))
+}

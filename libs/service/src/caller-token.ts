@@ -1,0 +1,64 @@
+import {
+  createHash,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  timingSafeEqual,
+} from 'node:crypto'
+import type { Caller } from '@guildhall/contracts/caller'
+import type { Service } from '@guildhall/contracts/names'
+import type { OrgRef } from '@guildhall/contracts/route'
+
+/** The header by which the gateway tells a service who calls. */
+export const CALLER_HEADER = 'x-guildhall-caller'
+const LIFETIME_SECONDS = 30
+const HS256 = encode({ alg: 'HS256', typ: 'JWT' })
+
+export interface Identity {
+  caller: Caller
+  org: OrgRef | undefined
+  request_id: string
+}
+
+/** Where one signed decision counts: nowhere else can it be replayed. */
+export interface Target {
+  service: Service
+  method: string
+  /** The path with its query, as sent. */
+  path: string
+}
+
+/** The key that the gateway shares with one service alone (HKDF, RFC 5869, of INTERNAL_KEY and its name). */
+export function callerKey(internalKey: string, service: Service): KeyObject {
+  return createSecretKey(
+    Buffer.from(hkdfSync('sha256', internalKey, 'guildhall', `caller:${service}`, 32)),
+  )
+}
+
+/** Signs what the gateway decided, for one service, method and path, for 30 seconds. */
+export function signIdentity(identity: Identity, target: Target, key: KeyObject, now = Date.now()) {
+  const exp = Math.floor(now / 1000) + LIFETIME_SECONDS
+  const claims = `${HS256}.${encode({ ...identity, aud: target.service, req: requestHash(target), exp })}`
+  return `${claims}.${mac(claims, key).toString('base64url')}`
+}
+
+/** The identity in a token that is ours, unexpired and made for `target`; else nothing. */
+export function openIdentity(token: string, target: Target, key: KeyObject, now = Date.now()) {
+  if (!token.startsWith(`${HS256}.`)) return undefined
+  const claims = token.slice(0, token.lastIndexOf('.'))
+  const given = Buffer.from(token.slice(claims.length + 1), 'base64url')
+  const wanted = mac(claims, key)
+  if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) return undefined
+  const body = Buffer.from(claims.slice(HS256.length + 1), 'base64url').toString()
+  const opened = JSON.parse(body) as Identity & { aud: string; req: string; exp: number }
+  const meant = opened.aud === target.service && opened.req === requestHash(target)
+  return meant && opened.exp * 1000 > now ? opened : undefined
+}
+
+const requestHash = ({ method, path }: Target) =>
+  createHash('sha256').update(`${method} ${path}`).digest('base64url')
+const mac = (text: string, key: KeyObject) => createHmac('sha256', key).update(text).digest()
+function encode(value: object) {
+  return Buffer.from(JSON.stringify(value)).toString('base64url')
+}

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+
+/** An environment: names to texts. An empty text counts as unset. */
+export type Env = Record<string, string | undefined>
+
+/** A setting or several that cannot be used; the message names each and what is accepted. */
+export class SettingsError extends Error {
+  override name = 'SettingsError'
+}
+
+/**
+ * Reads the settings of one process. `NAME_FILE` may hold the path of a file with the value of NAME,
+ * as container secrets come. Throws one SettingsError that lists every fault.
+ */
+export function readSettings<S extends z.ZodObject>(schema: S, env: Env): z.output<S> {
+  const faults: string[] = []
+  const names = Object.keys(schema.shape)
+  const given = Object.fromEntries(
+    names.map((name) => [name, givenFor(name, env, faults)]).filter(([, value]) => value),
+  )
+  const parsed = schema.safeParse(given)
+  if (parsed.success && faults.length === 0) return parsed.data
+  for (const { path, message } of parsed.error?.issues ?? []) {
+    const name = String(path[0] ?? 'settings')
+    const { description = 'see .env.example' } = (schema.shape[name] as z.ZodType | undefined) ?? {}
+    faults.push(`${name}: ${message} (${description})`)
+  }
+  throw new SettingsError(`Settings cannot be used:\n  ${faults.join('\n  ')}`)
+}
+
+function givenFor(name: string, env: Env, faults: string[]) {
+  const file = env[`${name}_FILE`]
+  return file && !env[name] ? readSecret(name, file, faults) : env[name]
+}
+
+function readSecret(name: string, file: string, faults: string[]) {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    faults.push(`${name}_FILE: ${(error as Error).message}`)
+    return undefined
+  }
+}
+
+/** 32 bytes as 64 hex digits or base64; what `openssl rand -hex 32` prints. */
+export const Key = z
+  .string()
+  .regex(/^([0-9a-f]{64}|[A-Za-z0-9+/_-]{43}=?)$/i, 'needs 32 random bytes: openssl rand -hex 32')
+
+const PostgresUrl = z
+  .string()
+  .refine((url) => !url.startsWith('sqlite'), {
+    message: 'SQLite is not supported; leave it unset and npm start brings its own Postgres',
+  })
+  .refine((url) => /^postgres(ql)?:\/\//.test(url), 'needs a postgres:// URL')
+
+/** Settings that every process has. */
+export const commonSettings = {
+  INTERNAL_KEY: Key.describe(
+    'Signs what the gateway tells the services; database and NATS passwords derive from it',
+  ),
+  DATABASE_URL: PostgresUrl.describe('Postgres, as the owner of the database'),
+  NATS_URL: z.string().describe('nats://host:port; without a user in it each service uses its own'),
+  LOG_FORMAT: z.enum(['json', 'text']).default('json').describe('How log lines are written'),
+  LOG_LEVEL: z
+    .enum(['debug', 'info', 'warn', 'error'])
+    .default('info')
+    .describe('Lowest level logged'),
+}
+
+/** Settings of a process that listens. */
+export const listenSettings = {
+  HOST: z.string().default('127.0.0.1').describe('Address to listen on'),
+}
+
+/** A port; 0 takes a free one. */
+export const Port = z.coerce.number<string>().int().min(0).max(65_535)

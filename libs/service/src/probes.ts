@@ -1,0 +1,33 @@
+import type { FastifyInstance } from 'fastify'
+import { collectDefaultMetrics, Registry } from 'prom-client'
+
+/** What a process waits for before it can serve: each check is empty when all is well, else says what is missing. */
+export type Readiness = Record<string, () => Promise<string | undefined>>
+
+const registry = new Registry()
+collectDefaultMetrics({ register: registry })
+
+/** `/health` (it lives), `/ready` (it can serve; 503 says what is missing) and `/metrics` (Prometheus text). */
+export function addProbes(app: FastifyInstance, ready: Readiness) {
+  app.get('/health', async () => ({ status: 'ok' }))
+  app.get('/ready', async (_req, reply) => {
+    const missing = await missingParts(ready)
+    const status = missing.length === 0 ? 'ready' : 'waiting'
+    return reply.code(missing.length === 0 ? 200 : 503).send({ status, missing })
+  })
+  app.get('/metrics', async (_req, reply) => {
+    reply.header('content-type', registry.contentType)
+    return registry.metrics()
+  })
+}
+
+/** What every check that fails has to say. */
+export async function missingParts(ready: Readiness): Promise<string[]> {
+  const said = await Promise.all(
+    Object.entries(ready).map(async ([name, check]) => {
+      const reason = await check().catch((error: Error) => error.message)
+      return reason && `${name}: ${reason}`
+    }),
+  )
+  return said.filter((reason) => reason !== undefined && reason !== '') as string[]
+}

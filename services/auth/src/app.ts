@@ -1,0 +1,15 @@
+import { type AppDeps, createApp } from '@guildhall/service/app'
+import type { Deps } from './deps.ts'
+import { machineTokenRoutes } from './machine-tokens/routes.ts'
+import { orgRoutes } from './orgs/routes.ts'
+import { signInRoutes } from './sign-in/routes.ts'
+import { tokenPairRoutes } from './token-pairs/routes.ts'
+
+export function buildApp(frame: AppDeps, deps: Deps) {
+  const app = createApp(frame)
+  signInRoutes(app, deps)
+  tokenPairRoutes(app, deps)
+  machineTokenRoutes(app, deps)
+  orgRoutes(app, deps)
+  return app
+}

@@ -1,0 +1,43 @@
+import {
+  commonSettings,
+  type Env,
+  Key,
+  listenSettings,
+  Port,
+  readSettings,
+} from '@guildhall/service/config'
+import { z } from 'zod'
+
+const Url = z.url({ protocol: /^https?$/ })
+
+/** Every setting that auth reads. */
+export const Settings = z.object({
+  ...commonSettings,
+  ...listenSettings,
+  AUTH_PORT: Port.default(4001).describe('Port of auth, for the gateway alone'),
+  AUTH_DATABASE_URL: z
+    .string()
+    .optional()
+    .describe("auth's own role and schema; else made from DATABASE_URL"),
+  SECRET_KEY: Key.describe('Signs cookies and seals the key that signs access tokens'),
+  BOT_TOKEN: z.string().optional().describe('Chat bot token for role and member reads'),
+  CLIENT_ID: z.string().optional().describe("The chat application's id, for sign-in"),
+  CLIENT_SECRET: z.string().optional().describe("The chat application's secret"),
+  REDIRECT_URI: Url.optional().describe(
+    '<public address>/api/auth/callback, as registered at the chat platform',
+  ),
+  CLIENT_URL: Url.optional().describe('Where a sign-in ends: <CLIENT_URL>/auth/?code=…'),
+  DASHBOARD_URL: Url.optional().describe('The same for client=dashboard'),
+  SYS_ADMIN: z
+    .string()
+    .regex(/^\d{5,25}(\s*,\s*\d{5,25})*$/, 'needs chat user ids, separated by commas')
+    .optional()
+    .describe('Chat user ids of the superadmin'),
+  CHAT_API_URL: Url.default('https://discord.com/api').describe('REST API of the chat platform'),
+  CHAT_AUTHORIZE_URL: Url.default('https://discord.com/oauth2/authorize').describe(
+    'Sign-in page of the chat platform',
+  ),
+})
+export type Config = z.output<typeof Settings>
+
+export const readConfig = (env: Env = process.env): Config => readSettings(Settings, env)

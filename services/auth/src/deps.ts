@@ -1,0 +1,19 @@
+import type { Bus } from '@guildhall/bus/connect'
+import type { Log } from '@guildhall/service/log'
+import type { Access } from './access/decide.ts'
+import type { Chat } from './clients/chat.ts'
+import type { Config } from './config.ts'
+import type { Db } from './db.ts'
+import type { Signer } from './token-pairs/signer.ts'
+
+/** All that auth needs from outside. */
+export interface Deps {
+  db: Db
+  bus: Bus
+  log: Log
+  config: Config
+  chat: Chat
+  access: Access
+  signer: Signer
+  now: () => Date
+}

@@ -1,0 +1,12 @@
+import { handles, pruneBus } from '@guildhall/bus/jobs'
+import { pruneJobs } from '@guildhall/contracts/ops'
+import type { Deps } from './deps.ts'
+import { prunePairs } from './token-pairs/queries.ts'
+
+/** What auth runs. */
+export const jobHandlers = ({ db, now }: Deps) => [
+  handles(pruneJobs.auth, async () => {
+    await prunePairs(db, now())
+    await pruneBus(db)
+  }),
+]

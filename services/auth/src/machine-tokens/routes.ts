@@ -1,0 +1,81 @@
+import { tellChanged } from '@guildhall/bus/changed'
+import { audit, enqueue } from '@guildhall/bus/outbox'
+import { changed } from '@guildhall/contracts/event'
+import {
+  createMachineToken,
+  deleteMachineToken,
+  listMachineTokens,
+  MACHINE_TOKEN_PREFIX,
+  machineTokenCreated,
+  machineTokenRevoked,
+  scopes,
+  whoami,
+} from '@guildhall/contracts/tokens'
+import type { App } from '@guildhall/service/app'
+import { AppError } from '@guildhall/service/errors'
+import { newId } from '@guildhall/service/id'
+import type { Deps } from '../deps.ts'
+import { randomValue, sha256 } from '../hash.ts'
+import { deleteToken, shown, tokensOfOrg } from './queries.ts'
+
+const DAY_MS = 86_400_000
+/** How much of a value stays readable, so that an officer can tell tokens apart (decisions.md § 1). */
+const DISPLAY_CHARS = 11
+
+export function machineTokenRoutes(app: App, { db, bus, now }: Deps) {
+  app.implement(createMachineToken, async ({ org, caller, body }, reply) => {
+    const token = MACHINE_TOKEN_PREFIX + randomValue()
+    const { name, kind, expires_days, limits } = body
+    const values = {
+      id: newId(now().getTime()),
+      org_id: org.id,
+      name,
+      kind,
+      scopes: [...new Set(body.scopes)],
+      limits: JSON.stringify(limits),
+      sha256: sha256(token),
+      display: token.slice(0, DISPLAY_CHARS),
+      created_by: caller.chat_user_id,
+      created_at: now(),
+      expires_at: expires_days ? new Date(now().getTime() + expires_days * DAY_MS) : null,
+      last_used_at: null,
+    }
+    const row = await db.transaction().execute(async (trx) => {
+      const said = { token_id: values.id, name, kind, scopes: values.scopes }
+      await enqueue(trx, audit(machineTokenCreated, caller, org, said))
+      return trx
+        .insertInto('machine_tokens')
+        .values(values)
+        .returningAll()
+        .executeTakeFirstOrThrow()
+    })
+    return reply.code(201).send({ token, ...shown(row) })
+  })
+
+  app.implement(listMachineTokens, async ({ org }) => ({
+    tokens: (await tokensOfOrg(db, org.id)).map(shown),
+    scopes: Object.entries(scopes).map(([name, info]) => ({ name, ...info })),
+    integrations: [],
+  }))
+
+  app.implement(deleteMachineToken, async ({ org, caller, params }) => {
+    await db.transaction().execute(async (trx) => {
+      const gone = await deleteToken(trx, org.id, params.token_id)
+      if (!gone)
+        throw new AppError('not_found', 'machine_token.not_found', 'This org has no such token')
+      await enqueue(
+        trx,
+        audit(machineTokenRevoked, caller, org, { token_id: gone.id, name: gone.name }),
+      )
+    })
+    tellChanged(bus, changed.machineToken, params.token_id)
+    return { deleted: true }
+  })
+
+  app.implement(whoami, async ({ org: { id, prefix, name }, caller }) => ({
+    org: { id, prefix, name },
+    name: caller.name,
+    kind: caller.token_kind,
+    scopes: [...caller.scopes],
+  }))
+}

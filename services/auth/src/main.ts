@@ -1,0 +1,36 @@
+import { openService } from '@guildhall/bus/open-service'
+import { createSealer } from '@guildhall/outbound/sealed'
+import { type Running, runProcess } from '@guildhall/service/run'
+import { createAccess } from './access/decide.ts'
+import { buildApp } from './app.ts'
+import { answerCalls } from './calls.ts'
+import { createChat } from './clients/chat.ts'
+import { type Config, readConfig } from './config.ts'
+import type { Tables } from './db.ts'
+import type { Deps } from './deps.ts'
+import { jobHandlers } from './jobs.ts'
+import { keepRevokedBucket } from './token-pairs/bucket.ts'
+import { openSigner } from './token-pairs/signer.ts'
+
+const migrations = new URL('../migrations', import.meta.url).pathname
+
+/** Starts auth: sign-in, tokens, orgs and access decisions. */
+export async function start(config: Config, now = () => new Date()): Promise<Running> {
+  const { AUTH_PORT: PORT, AUTH_DATABASE_URL: OWN_DATABASE_URL } = config
+  const opened = await openService<Tables>(
+    'auth',
+    { ...config, PORT, OWN_DATABASE_URL },
+    migrations,
+  )
+  const { db, bus, log } = opened
+  const chat = createChat(config)
+  const superadmins = config.SYS_ADMIN?.split(',').map((id) => id.trim()) ?? []
+  const access = createAccess({ chat, superadmins, now })
+  const signer = await openSigner(db, createSealer(config.SECRET_KEY, 'auth.signing_keys'))
+  const deps: Deps = { db, bus, log, config, chat, access, signer, now }
+  keepRevokedBucket(deps)
+  answerCalls(deps)
+  return opened.serve(buildApp(opened, deps), jobHandlers(deps))
+}
+
+if (import.meta.main) await runProcess('auth', () => start(readConfig()))

@@ -1,0 +1,50 @@
+import { tellChanged } from '@guildhall/bus/changed'
+import { audit, enqueue } from '@guildhall/bus/outbox'
+import { changed } from '@guildhall/contracts/event'
+import {
+  getModules,
+  getOrg,
+  listOrgs,
+  orgSettingsChanged,
+  putModules,
+  putOrgSettings,
+} from '@guildhall/contracts/orgs'
+import type { App } from '@guildhall/service/app'
+import { notFound } from '@guildhall/service/errors'
+import type { Deps } from '../deps.ts'
+import { allOrgs, orgById, updateOrg } from './queries.ts'
+import { modulesOf, shownOrg } from './rules.ts'
+import { switchModulesOf } from './switch-modules.ts'
+
+export function orgRoutes(app: App, deps: Deps) {
+  const { db, bus, access } = deps
+
+  app.implement(listOrgs, async ({ caller }) => {
+    const orgs = await allOrgs(db)
+    const decisions = await Promise.all(orgs.map((org) => access.decide(caller.chat_user_id, org)))
+    return { organizations: orgs.filter((_, i) => decisions[i]?.allowed).map(shownOrg) }
+  })
+
+  app.implement(getOrg, async ({ org }) => shownOrg(await known(org.id)))
+
+  app.implement(putOrgSettings, async ({ org, caller, body }) => {
+    const row = await db.transaction().execute(async (trx) => {
+      await enqueue(trx, audit(orgSettingsChanged, caller, org, { fields: Object.keys(body) }))
+      return updateOrg(trx, org.id, body)
+    })
+    tellChanged(bus, changed.org, org.id)
+    return shownOrg(row)
+  })
+
+  app.implement(getModules, async ({ org }) => ({ modules: modulesOf(await known(org.id)) }))
+
+  app.implement(putModules, async ({ org, caller, body }) => ({
+    modules: await switchModulesOf(deps, org, body.modules, caller),
+  }))
+
+  async function known(id: number) {
+    const row = await orgById(db, id)
+    if (!row) throw notFound()
+    return row
+  }
+}

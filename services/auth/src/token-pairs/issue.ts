@@ -1,0 +1,44 @@
+import type { TokenPair } from '@guildhall/contracts/auth'
+import { ACCESS_TOKEN_SECONDS } from '@guildhall/contracts/auth'
+import { newId } from '@guildhall/service/id'
+import type { ChatUser } from '../clients/chat.ts'
+import type { PairRow, Trx } from '../db.ts'
+import type { Deps } from '../deps.ts'
+import { randomValue, sha256 } from '../hash.ts'
+
+/** Days that a refresh token counts (interface.md, Limits). */
+const REFRESH_DAYS = 7
+const DAY_MS = 86_400_000
+
+/** Signs and keeps a new pair: of a new sign-in, or of the family of the pair that it follows. */
+export async function issuePair(
+  trx: Trx,
+  { signer, now }: Pick<Deps, 'signer' | 'now'>,
+  user: ChatUser,
+  parent?: Pick<PairRow, 'id' | 'family_id'>,
+): Promise<TokenPair> {
+  const access = await signer.sign(user, now())
+  const refresh_token = randomValue()
+  const id = newId()
+  await trx
+    .insertInto('token_pairs')
+    .values({
+      id,
+      family_id: parent?.family_id ?? id,
+      parent_id: parent?.id ?? null,
+      refresh_sha256: sha256(refresh_token),
+      access_jti: access.jti,
+      access_expires_at: access.expires_at,
+      chat_user_id: user.id,
+      username: user.username,
+      expires_at: new Date(now().getTime() + REFRESH_DAYS * DAY_MS),
+      spent_at: null,
+    })
+    .execute()
+  return {
+    access_token: access.token,
+    refresh_token,
+    token_type: 'Bearer',
+    expires_in: ACCESS_TOKEN_SECONDS,
+  }
+}

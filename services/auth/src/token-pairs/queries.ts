@@ -1,0 +1,99 @@
+import { enqueue, type Outgoing } from '@guildhall/bus/outbox'
+import { REVOKED_STREAM } from '@guildhall/bus/streams'
+import { REVOKED_BUCKET } from '@guildhall/contracts/auth'
+import { newId } from '@guildhall/service/id'
+import type { Db, PairRow, Trx } from '../db.ts'
+import { sha256 } from '../hash.ts'
+
+/** The pair of a refresh token, locked until the transaction ends. */
+export function lockPair(trx: Trx, refreshToken: string): Promise<PairRow | undefined> {
+  return trx
+    .selectFrom('token_pairs')
+    .selectAll()
+    .where('refresh_sha256', '=', sha256(refreshToken))
+    .forUpdate()
+    .executeTakeFirst()
+}
+
+export async function markSpent(trx: Trx, id: string, now: Date) {
+  await trx
+    .updateTable('token_pairs')
+    .set({ spent_at: now })
+    .where('id', '=', id)
+    .where('spent_at', 'is', null)
+    .execute()
+}
+
+/** True if a pair that followed this one was itself refreshed. */
+export async function successorUsed(trx: Trx, id: string): Promise<boolean> {
+  const used = await trx
+    .selectFrom('token_pairs')
+    .select('id')
+    .where('parent_id', '=', id)
+    .where('spent_at', 'is not', null)
+    .limit(1)
+    .executeTakeFirst()
+  return used !== undefined
+}
+
+/** The family of an access token that was issued here, if it is still kept. */
+export async function familyOfAccess(trx: Trx, jti: string): Promise<string | undefined> {
+  const row = await trx
+    .selectFrom('token_pairs')
+    .select('family_id')
+    .where('access_jti', '=', jti)
+    .executeTakeFirst()
+  return row?.family_id
+}
+
+/** Deletes a family's refresh tokens and ends those of its access tokens that still count. */
+export async function revokeFamily(trx: Trx, familyId: string, now: Date) {
+  const pairs = await trx
+    .deleteFrom('token_pairs')
+    .where('family_id', '=', familyId)
+    .returning(['access_jti', 'access_expires_at'])
+    .execute()
+  for (const { access_jti, access_expires_at } of pairs) {
+    if (access_expires_at > now) await revokeAccess(trx, access_jti, access_expires_at)
+  }
+}
+
+/** Ends one access token, here and, by the bucket, at every gateway. */
+export async function revokeAccess(trx: Trx, jti: string, expires_at: Date) {
+  const row = { jti, expires_at }
+  await trx
+    .insertInto('revoked_tokens')
+    .values(row)
+    .onConflict((on) => on.doNothing())
+    .execute()
+  await enqueue(trx, revocation(row))
+}
+
+/** What the bucket says of a revoked token. */
+export const revocation = ({ jti, expires_at }: { jti: string; expires_at: Date }): Outgoing => ({
+  id: newId(),
+  stream: REVOKED_STREAM,
+  subject: `$KV.${REVOKED_BUCKET}.${jti}`,
+  payload: { exp: Math.floor(expires_at.getTime() / 1000) },
+})
+
+export async function isRevokedToken(db: Db, jti: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('revoked_tokens')
+    .select('jti')
+    .where('jti', '=', jti)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Every revocation that still matters. */
+export function listRevoked(db: Db, now: Date) {
+  return db.selectFrom('revoked_tokens').selectAll().where('expires_at', '>', now).execute()
+}
+
+/** Deletes what has ended by itself. */
+export async function prunePairs(db: Db, now: Date) {
+  await db.deleteFrom('token_pairs').where('expires_at', '<', now).execute()
+  await db.deleteFrom('sign_in_codes').where('expires_at', '<', now).execute()
+  await db.deleteFrom('revoked_tokens').where('expires_at', '<', now).execute()
+}

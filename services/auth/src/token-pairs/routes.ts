@@ -1,0 +1,94 @@
+import { audit, enqueue } from '@guildhall/bus/outbox'
+import {
+  getJwks,
+  getName,
+  logout,
+  refresh,
+  refreshReused,
+  revoke,
+  sessionRevoked,
+  type TokenPair,
+  validToken,
+} from '@guildhall/contracts/auth'
+import type { Caller } from '@guildhall/contracts/caller'
+import type { App } from '@guildhall/service/app'
+import { AppError } from '@guildhall/service/errors'
+import type { PairRow, Trx } from '../db.ts'
+import type { Deps } from '../deps.ts'
+import { issuePair } from './issue.ts'
+import { jwks } from './jwks.ts'
+import {
+  familyOfAccess,
+  lockPair,
+  markSpent,
+  revokeAccess,
+  revokeFamily,
+  successorUsed,
+} from './queries.ts'
+
+/** Milliseconds in which a spent refresh token gets a pair once more: two tabs refresh at once (decisions.md § 1). */
+export const GRACE_MS = 30_000
+
+export function tokenPairRoutes(app: App, deps: Deps) {
+  const { db, now } = deps
+
+  app.implement(refresh, async ({ body }) => {
+    const pair = await db.transaction().execute((trx) => rotate(trx, deps, body.refresh_token))
+    if (!pair)
+      throw new AppError(
+        'unauthenticated',
+        'refresh_token.invalid',
+        'The refresh token is unknown, used or expired; sign in again',
+      )
+    return pair
+  })
+
+  app.implement(revoke, async ({ caller, body }) => {
+    await db.transaction().execute((trx) => endSession(trx, deps, caller, body.refresh_token))
+    return { message: 'Revoked' }
+  })
+
+  app.implement(logout, async ({ caller, body }) => {
+    await db.transaction().execute((trx) => endSession(trx, deps, caller, body.refresh_token))
+    return { message: 'Logged out' }
+  })
+
+  app.implement(getName, async ({ caller }) => ({ name: caller.username }))
+  app.implement(validToken, async () => ({ status: 'success', valid: true, expired: false }))
+  app.implement(getJwks, async () => jwks(db))
+
+  /** Nothing where the token does not count. Of many who send it at once, all but the first fall under the grace. */
+  async function rotate(trx: Trx, deps: Deps, token: string): Promise<TokenPair | undefined> {
+    const pair = await lockPair(trx, token)
+    if (!pair || pair.expires_at <= now()) return undefined
+    if (pair.spent_at && !(await inGrace(trx, pair))) {
+      const by = { source: 'http', actor_kind: 'officer', actor_id: pair.chat_user_id } as const
+      await revokeFamily(trx, pair.family_id, now())
+      await enqueue(trx, audit(refreshReused, by, undefined, { username: pair.username }))
+      return undefined
+    }
+    await markSpent(trx, pair.id, now())
+    return issuePair(trx, deps, { id: pair.chat_user_id, username: pair.username }, pair)
+  }
+
+  async function inGrace(trx: Trx, { id, spent_at }: PairRow) {
+    const age = now().getTime() - (spent_at?.getTime() ?? 0)
+    return age <= GRACE_MS && !(await successorUsed(trx, id))
+  }
+}
+
+/** Ends the access token presented with its family, and the family of the refresh token sent along. */
+async function endSession(
+  trx: Trx,
+  { now }: Deps,
+  caller: Caller,
+  refreshToken: string | undefined,
+) {
+  const sent = refreshToken === undefined ? undefined : await lockPair(trx, refreshToken)
+  if (sent) await revokeFamily(trx, sent.family_id, now())
+  if (caller.kind !== 'platform') return
+  const family = await familyOfAccess(trx, caller.token_id)
+  if (family) await revokeFamily(trx, family, now())
+  await revokeAccess(trx, caller.token_id, new Date(caller.expires_at * 1000))
+  await enqueue(trx, audit(sessionRevoked, caller, undefined, { username: caller.username }))
+}
