@@ -33,8 +33,11 @@ export interface Opened<T extends BusTables> {
   ready: Readiness
   /** Aborts when the service is about to close. */
   signal: AbortSignal
-  /** Runs the app, the jobs and the outbox until the service is closed. */
-  serve(app: App, handlers: JobHandler[]): Promise<Running>
+  /**
+   * Runs the app, the jobs and the outbox until the service is closed. `further` work must end when
+   * `signal` aborts, and is waited for.
+   */
+  serve(app: App, handlers: JobHandler[], further?: Promise<void>[]): Promise<Running>
 }
 
 /** Opens a service's log, schema (made and migrated), bus and outbox. Whatever fails is closed again. */
@@ -72,14 +75,14 @@ export async function openService<T extends BusTables>(
     callerKey: callerKey(config.INTERNAL_KEY, service),
     ready: { postgres: () => pingDatabase(db), nats: () => pingNats(bus) },
     signal: ending.signal,
-    async serve(app, handlers) {
+    async serve(app, handlers, further = []) {
       const url = await app.listen({ host: config.HOST, port: config.PORT })
       const jobs = runJobs(bus, db, handlers, ending.signal)
       const sending = relay(bus, db, ending.signal)
       async function close() {
         await app.close()
         ending.abort()
-        await Promise.all([jobs, sending])
+        await Promise.all([jobs, sending, ...further])
         await opened.disposeAsync()
       }
       return { url, [Symbol.asyncDispose]: close }

@@ -1,7 +1,16 @@
 import { REVOKED_BUCKET } from '@guildhall/contracts/auth'
-import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream'
+import {
+  DiscardPolicy,
+  JetStreamApiError,
+  type JetStreamManager,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+} from '@nats-io/jetstream'
 import { nanos } from '@nats-io/nats-core'
 
+/** Error code of JetStream's API. */
+const STREAM_NOT_FOUND = 10_059
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
@@ -41,8 +50,20 @@ export const streams = {
     retention: RetentionPolicy.Limits,
     max_age: nanos(30 * DAY_MS),
   },
-} as const
+} satisfies Record<string, Partial<StreamConfig> & { name: string }>
 
 /** The stream behind the bucket of revoked tokens; auth makes it. */
 export const REVOKED_STREAM = `KV_${REVOKED_BUCKET}` as const
 export type StreamName = keyof typeof streams | typeof REVOKED_STREAM
+
+/** Makes the streams, or brings their settings up to date. */
+export async function ensureStreams(jsm: JetStreamManager) {
+  for (const config of Object.values(streams)) {
+    try {
+      await jsm.streams.update(config.name, config)
+    } catch (error) {
+      if (!(error instanceof JetStreamApiError) || error.code !== STREAM_NOT_FOUND) throw error
+      await jsm.streams.add(config)
+    }
+  }
+}

@@ -12,6 +12,7 @@ import type { Log } from './log.ts'
 const ATTEMPTS = 4
 const STALE_STOPS_WITHIN_MS = 10_000
 const STALE_DIES_WITHIN_MS = 2_000
+const PORT_FREED_WITHIN_MS = 1_000
 const LOOK_EVERY_MS = 20
 const OWNER = /guildhall\.owner=(\d+)/
 
@@ -113,14 +114,25 @@ async function endStaleServer({ name, dir, pidFile, stopSignal, log }: ServerOpt
   }
 }
 
-async function choosePort({ name, dir, port }: ServerOptions): Promise<number> {
-  if (port !== undefined) {
-    if (await bindOnce(port)) return port
-    const message = `Port ${port} is taken: choose another, or none to have a free one found`
-    throw new AppError('conflict', `${name}.port_taken`, message)
-  }
+async function choosePort({ name, dir, pidFile, port }: ServerOptions): Promise<number> {
   const last = Number.parseInt(await readFile(join(dir, 'port'), 'utf8').catch(() => ''), 10)
-  return (last > 0 && (await bindOnce(last))) || (await bindOnce(0)) || 0
+  const wanted = port ?? last
+  if (wanted > 0 && (await isFree(wanted, pidFile))) return wanted
+  const free = port === undefined && (await bindOnce(0))
+  if (free) return free
+  const message = `Port ${wanted} is taken: choose another, or none to have a free one found`
+  throw new AppError('conflict', `${name}.port_taken`, message)
+}
+
+/** The kernel closes the sockets of a killed process a moment after its command line is gone. */
+async function isFree(port: number, pidFile: string): Promise<boolean> {
+  const patience = (await readPid(pidFile)) === undefined ? 0 : PORT_FREED_WITHIN_MS
+  const deadline = performance.now() + patience
+  while (!(await bindOnce(port))) {
+    if (performance.now() >= deadline) return false
+    await sleep(LOOK_EVERY_MS)
+  }
+  return true
 }
 
 /** The port that was free just now, undefined if it was not. */

@@ -1,0 +1,54 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { testDatabase } from '@guildhall/db/testing'
+import { createLog } from '@guildhall/service/log'
+import { connectBus } from './connect.ts'
+import { findNatsServer, startNats } from './embedded.ts'
+import { ensureStreams } from './streams.ts'
+import { natsUsers } from './users.ts'
+
+export const TEST_INTERNAL_KEY = '11'.repeat(32)
+const home = new URL('../../../.guildhall', import.meta.url).pathname
+export const quietLog = createLog('test', { format: 'json', level: 'fatal' })
+
+/** A broker of the test's own, with the users and walls of production and without streams. */
+export async function testBroker(t: Pick<TestContext, 'after'>) {
+  const dir = await mkdtemp(join(tmpdir(), 'guildhall-test-nats-'))
+  const bin = await findNatsServer({ home, log: quietLog, env: process.env })
+  const nats = await startNats({
+    bin,
+    dir,
+    config: { users: natsUsers(TEST_INTERNAL_KEY) },
+    log: quietLog,
+  })
+  t.after(async () => {
+    await nats.stop()
+    await rm(dir, { recursive: true, force: true })
+  })
+  return nats
+}
+
+/** What a service needs to start in a test: its own database, broker with streams, and free ports. */
+export async function testSettings(t: Pick<TestContext, 'after'>) {
+  const [DATABASE_URL, { url: NATS_URL }] = await Promise.all([testDatabase(t), testBroker(t)])
+  const ops = await connectBus({
+    peer: 'ops',
+    url: NATS_URL,
+    internalKey: TEST_INTERNAL_KEY,
+    log: quietLog,
+  })
+  await ensureStreams(ops.jsm)
+  await ops[Symbol.asyncDispose]()
+  return {
+    DATABASE_URL,
+    NATS_URL,
+    INTERNAL_KEY: TEST_INTERNAL_KEY,
+    LOG_LEVEL: 'error',
+    LOG_FORMAT: 'json',
+    AUTH_PORT: '0',
+    KNOWLEDGE_PORT: '0',
+    OPS_PORT: '0',
+  }
+}

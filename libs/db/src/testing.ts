@@ -1,0 +1,54 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { newId } from '@guildhall/service/id'
+import { createLog } from '@guildhall/service/log'
+import { Client } from 'pg'
+import { startPostgres } from './embedded.ts'
+
+/** Where the test run's own Postgres listens, as its owner; set by the run's global set-up. */
+export const TEST_POSTGRES_URL = 'GUILDHALL_TEST_POSTGRES_URL'
+
+/** A Postgres for tests: no write waits for the disk. */
+export async function startTestPostgres() {
+  const dir = await mkdtemp(join(tmpdir(), 'guildhall-test-postgres-'))
+  const log = createLog('postgres', { format: 'json', level: 'error' })
+  const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
+  const postgres = await startPostgres({ dir, password: newId(), log, settings })
+  const stop = async () => {
+    await postgres.stop()
+    await rm(dir, { recursive: true, force: true })
+  }
+  return { url: postgres.url, stop }
+}
+
+/** The owner's URL of a new, empty database that is dropped after the test. */
+export async function testDatabase(t: Pick<TestContext, 'after'>): Promise<string> {
+  const server = await testServer(t)
+  const name = `test_${newId().replaceAll('-', '')}`
+  await runOn(server, `create database ${name}`)
+  t.after(() => runOn(server, `drop database ${name} with (force)`))
+  const url = new URL(server)
+  url.pathname = name
+  return url.href
+}
+
+/** A test file run by itself has no global set-up: then the test starts a Postgres of its own. */
+async function testServer(t: Pick<TestContext, 'after'>) {
+  const shared = process.env[TEST_POSTGRES_URL]
+  if (shared) return shared
+  const { url, stop } = await startTestPostgres()
+  t.after(stop)
+  return url
+}
+
+async function runOn(url: string, sql: string) {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}

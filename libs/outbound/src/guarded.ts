@@ -1,0 +1,190 @@
+import dns from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
+import { AppError } from '@guildhall/service/errors'
+import ipaddr from 'ipaddr.js'
+import { Agent, buildConnector, fetch, type Response } from 'undici'
+import { BodyTooLarge, readBody } from './body.ts'
+
+/** Crawl limits of decisions.md § 3. */
+const TIMEOUT_MS = 30_000
+const MAX_BYTES = 10 * 1024 * 1024
+const MAX_REDIRECTS = 5
+const REDIRECTS = [301, 302, 303, 307, 308]
+/** Never carried to another origin. */
+const PRIVATE_HEADERS = ['authorization', 'cookie', 'proxy-authorization']
+/** The only IPv6 block that is routed on the internet (RFC 4291, IANA); leaves out, say, ::127.0.0.1. */
+const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3')
+
+export interface GuardedOptions {
+  method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  headers?: Record<string, string>
+  body?: string | Uint8Array
+  /** Of the whole request with all its redirects. */
+  timeoutMs?: number
+  /** Longest answer after decompression. */
+  maxBytes?: number
+  /** Redirects followed, for GET and HEAD only. Any other redirect is an error. */
+  maxRedirects?: number
+  signal?: AbortSignal
+  /** Addresses taken for public. Only tests set it. */
+  allowAddresses?: readonly string[]
+  /** Resolves names. Only tests set it. */
+  lookup?: Lookup
+}
+
+/** Resolves a name to all its addresses, like `dns.lookup` with `all: true`. */
+export type Lookup = (
+  hostname: string,
+  callback: (error: Error | null, addresses: { address: string; family: number }[]) => void,
+) => void
+
+export interface GuardedAnswer {
+  status: number
+  /** Where the redirects ended. */
+  url: string
+  headers: { get(name: string): string | null }
+  bytes: Buffer
+}
+
+/**
+ * Fetches a URL that a user or a page gave, from the public internet only: http(s), no credentials in the URL, every address
+ * the name resolves to public, connected to exactly the address that was checked, and each redirect checked alike.
+ * Any status is an answer. Throws AppError('invalid', 'url.malformed | not_allowed') for a URL that may not be fetched,
+ * AppError('upstream', 'url.unreachable | timeout | too_large | redirected') for one that does not work.
+ */
+export async function guardedFetch(
+  url: string,
+  options: GuardedOptions = {},
+): Promise<GuardedAnswer> {
+  const {
+    timeoutMs = TIMEOUT_MS,
+    maxBytes = MAX_BYTES,
+    allowAddresses = [],
+    lookup = lookupAll,
+  } = options
+  const timeout = AbortSignal.timeout(timeoutMs)
+  const signal = options.signal ? AbortSignal.any([options.signal, timeout]) : timeout
+  const start = checkedUrl(url)
+  const agent = guardedAgent(
+    lookup,
+    (address) => allowAddresses.includes(address) || isPublic(address),
+  )
+  try {
+    const { response, target } = await follow(start, options, agent, signal)
+    const bytes = await readBody(response, maxBytes)
+    return { status: response.status, url: target.href, headers: response.headers, bytes }
+  } catch (error) {
+    throw explained(error, start, timeout.aborted ? timeoutMs : null, maxBytes)
+  } finally {
+    await agent.destroy()
+  }
+}
+
+/** Whether an address belongs to the public internet: not private, loopback, link-local, shared, mapped to such or reserved. */
+export function isPublic(address: string): boolean {
+  if (!ipaddr.isValid(address)) return false
+  const parsed = ipaddr.process(address)
+  if (parsed.range() !== 'unicast') return false
+  return parsed.kind() === 'ipv4' || parsed.match(GLOBAL_IPV6)
+}
+
+const lookupAll: Lookup = (hostname, callback) =>
+  dns.lookup(hostname, { all: true }, (error, addresses) => callback(error, addresses ?? []))
+
+/** The connection's own lookup is the check, so a name cannot change its address between the two. */
+function guardedAgent(lookup: Lookup, allowed: (address: string) => boolean): Agent {
+  const checkedLookup: LookupFunction = (hostname, { all }, callback) =>
+    lookup(hostname, (error, addresses) => {
+      const [first] = addresses
+      if (error || !first) return callback(error ?? new Error('The name has no address'), '')
+      if (!addresses.every(({ address }) => allowed(address)))
+        return callback(notPublic(hostname), '')
+      return all ? callback(null, addresses) : callback(null, first.address, first.family)
+    })
+  const connect = buildConnector({ lookup: checkedLookup })
+  return new Agent({
+    connect(options, callback) {
+      const literal = options.hostname.replace(/^\[|\]$/g, '') // literal addresses are never looked up
+      if (isIP(literal) && !allowed(literal)) return callback(notPublic(literal), null)
+      connect(options, callback)
+    },
+  })
+}
+
+async function follow(start: URL, options: GuardedOptions, agent: Agent, signal: AbortSignal) {
+  const { method = 'GET', body, maxRedirects = MAX_REDIRECTS } = options
+  const followed = ['GET', 'HEAD'].includes(method)
+  let target = start
+  for (let redirects = 0; ; redirects++) {
+    const headers =
+      target.origin === start.origin ? options.headers : withoutPrivate(options.headers)
+    const response = await fetch(target, {
+      method,
+      redirect: 'manual',
+      dispatcher: agent,
+      signal,
+      ...(headers && { headers }),
+      ...(body !== undefined && { body }),
+    })
+    const next = redirectOf(response, target)
+    if (!next) return { response, target }
+    await response.body?.cancel()
+    if (!followed) throw upstream('redirected', `${start.host} redirects a ${method} request`)
+    if (redirects >= maxRedirects)
+      throw upstream('redirected', `${start.host} redirects more than ${maxRedirects} times`)
+    target = checkedUrl(next)
+  }
+}
+
+function redirectOf(response: Response, from: URL): string | null {
+  const location = REDIRECTS.includes(response.status) ? response.headers.get('location') : null
+  if (!location) return null
+  return URL.parse(location, from)?.href ?? location
+}
+
+function withoutPrivate(headers: Record<string, string> = {}): Record<string, string> {
+  const kept = Object.entries(headers).filter(
+    ([name]) => !PRIVATE_HEADERS.includes(name.toLowerCase()),
+  )
+  return Object.fromEntries(kept)
+}
+
+function checkedUrl(text: string): URL {
+  const url = URL.parse(text)
+  if (!url)
+    throw new AppError(
+      'invalid',
+      'url.malformed',
+      'This is not a URL. Accepted is a whole http or https URL.',
+    )
+  if (!/^https?:$/.test(url.protocol)) throw notAllowed('only http and https URLs are fetched')
+  if (url.username || url.password) throw notAllowed('a URL must not hold a user name or password')
+  return url
+}
+
+const notAllowed = (why: string) =>
+  new AppError('invalid', 'url.not_allowed', `This URL is not fetched: ${why}`)
+const notPublic = (host: string) => notAllowed(`${host} is not on the public internet`)
+const upstream = (reason: string, message: string, cause?: unknown) =>
+  new AppError('upstream', `url.${reason}`, message, cause ? { cause } : {})
+
+function explained(
+  error: unknown,
+  { host }: URL,
+  timeoutMs: number | null,
+  maxBytes: number,
+): AppError {
+  const refusal = appErrorIn(error)
+  if (refusal) return refusal
+  if (error instanceof BodyTooLarge)
+    return upstream('too_large', `${host} sent more than ${maxBytes} bytes`, error)
+  if (timeoutMs !== null)
+    return upstream('timeout', `${host} did not answer within ${timeoutMs} ms`, error)
+  return upstream('unreachable', `${host} could not be reached`, error)
+}
+
+/** fetch wraps what the connection threw. */
+function appErrorIn(error: unknown): AppError | null {
+  if (error instanceof AppError) return error
+  return error instanceof Error && error.cause ? appErrorIn(error.cause) : null
+}

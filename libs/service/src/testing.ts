@@ -1,0 +1,30 @@
+import { createClient } from '@guildhall/contracts/client'
+import { CALLER_HEADER, callerKey, type Identity, signIdentity } from './caller-token.ts'
+
+/** A typed client of one service that speaks as the gateway would for this identity. */
+export function clientAs(url: string, internalKey: string, identity: Partial<Identity>) {
+  return createClient((path, init, route) => {
+    const target = { service: route.owner, method: route.method, path }
+    const signed = signIdentity(
+      { caller: { kind: 'public' }, org: undefined, request_id: 'test', ...identity },
+      target,
+      callerKey(internalKey, route.owner),
+    )
+    return fetch(url + path, { ...init, headers: { ...init.headers, [CALLER_HEADER]: signed } })
+  })
+}
+
+/** Waits until `check` answers something other than undefined or false; throws after `ms`. */
+export async function until<T>(check: () => T | Promise<T>, ms = 10_000): Promise<NonNullable<T>> {
+  const end = Date.now() + ms
+  let last: unknown
+  while (Date.now() < end) {
+    const value = await Promise.resolve(check()).catch((error) => {
+      last = error
+      return undefined
+    })
+    if (value) return value
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  throw new Error(`Waited ${ms} ms in vain`, { cause: last })
+}

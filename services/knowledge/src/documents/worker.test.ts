@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createExtractor } from './worker.ts'
+
+const bytes = (text: string) => new TextEncoder().encode(text)
+const tooComplex = { kind: 'invalid', code: 'document.too_complex' }
+
+function extractor(t: TestContext, options = {}) {
+  const made = createExtractor(options)
+  t.after(() => made.close())
+  return (name: string, text: string) => made.extract(name, bytes(text))
+}
+
+test('files are read in turn, and a refusal keeps its code', async (t) => {
+  const read = extractor(t)
+  const all = [read('a.txt', 'one'), read('b.exe', ''), read('c.md', '# two')]
+  const [first, second, third] = await Promise.allSettled(all)
+  assert.deepEqual(first, { status: 'fulfilled', value: { title: 'a.txt', text: 'one' } })
+  assert.equal(second?.status === 'rejected' && second.reason.code, 'document.unsupported')
+  assert.deepEqual(third, { status: 'fulfilled', value: { title: 'two', text: 'two' } })
+})
+
+test('a page nested a hundred thousand deep fails alone and at once', async (t) => {
+  const read = extractor(t)
+  const deep = '<div>'.repeat(100_000)
+  const results = [read('a.html', deep), read('b.txt', 'fine')]
+  const started = performance.now()
+  await assert.rejects(results[0] ?? assert.fail(), tooComplex)
+  assert.equal((await results[1])?.text, 'fine')
+  assert.ok(performance.now() - started < 3000)
+})
+
+test('a file that takes too long is given up, and the next is read by a new thread', async (t) => {
+  const read = extractor(t, { timeLimitMs: 1000 })
+  const slow = read('a.md', '>'.repeat(100_000))
+  const next = read('b.txt', 'fine')
+  await assert.rejects(slow, tooComplex)
+  assert.equal((await next).text, 'fine')
+})
+
+test('closing ends the file in hand and refuses others', async () => {
+  const { extract, close } = createExtractor()
+  const slow = extract('a.md', bytes('>'.repeat(100_000)))
+  const refused = assert.rejects(slow, { code: 'document.stopped' })
+  await new Promise(setImmediate)
+  await close()
+  await refused
+  await assert.rejects(extract('b.txt', bytes('x')), { code: 'document.stopped' })
+})

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createLog } from '@guildhall/service/log'
+import { indexConformance, passage, vectorAt } from './conformance.ts'
+import { openEmbedded } from './embedded.ts'
+
+const log = createLog('test', { format: 'json', level: 'silent' })
+
+const folder = () => mkdtemp(join(tmpdir(), 'guildhall-index-'))
+
+/** An index in `dir`, which is removed after it was closed. */
+async function open(t: TestContext, options: { dir?: string; flatRows?: number } = {}) {
+  const home = options.dir ?? (await folder())
+  const index = await openEmbedded({ log, dir: join(home, 'new'), ...options })
+  t.after(async () => {
+    await index.close()
+    await rm(home, { recursive: true, force: true })
+  })
+  return index
+}
+
+indexConformance('flat', (t) => open(t))
+indexConformance('with HNSW', (t) => open(t, { flatRows: 1 }))
+
+test('an index opened again holds its rows and is not new', async (t) => {
+  const dir = await folder()
+  const row = passage('fox', { model: 'm1', vector: vectorAt(0) })
+  const first = await openEmbedded({ dir, log })
+  await first.write([row])
+  await first.close()
+  const second = await open(t, { dir })
+  assert.equal(second.created, false)
+  const expected = [{ id: row.id, version: row.version }]
+  assert.deepEqual(await second.searchText({ org: 1, query: 'fox', limit: 5 }), expected)
+})
+
+test('a damaged index says that it can be rebuilt, at start and while running', async (t) => {
+  const dir = await folder()
+  const error = {
+    code: 'search_index.unreadable',
+    message: /delete that folder.*rebuilt from the database/,
+  }
+  const index = await open(t, { dir })
+  await index.write([passage('fox')])
+  const files = await readdir(dir, { recursive: true, withFileTypes: true })
+  for (const file of files.filter((entry) => entry.isFile())) {
+    await writeFile(join(file.parentPath, file.name), 'damaged')
+  }
+  await assert.rejects(openEmbedded({ dir, log }), error)
+  await rm(dir, { recursive: true })
+  await assert.rejects(index.write([passage('dog')]), error)
+})
+
+test('a folder that cannot be made is an error at start', async (t) => {
+  const home = await folder()
+  t.after(() => rm(home, { recursive: true }))
+  const file = join(home, 'file')
+  await writeFile(file, '')
+  await assert.rejects(openEmbedded({ dir: join(file, 'index'), log }), {
+    code: 'search_index.unreadable',
+  })
+})

@@ -1,0 +1,282 @@
+import { AppError } from '@guildhall/service/errors'
+import type { Log } from '@guildhall/service/log'
+import {
+  type Connection,
+  connect,
+  type FullTextQuery,
+  Index,
+  MatchQuery,
+  type Table,
+} from '@lancedb/lancedb'
+import type { Hit, IndexRow, PassageIndex, TextQuery, VectorQuery } from './index.ts'
+import { ROW_SCHEMA, rowBatch } from './lance-rows.ts'
+import { exactQuery, spellingQuery } from './lance-text.ts'
+import { parseQuery } from './query.ts'
+
+const TABLE = 'passages'
+/** Rows of one commit: 1024 floats each, so 4 MB. */
+const BATCH_ROWS = 1000
+/** Up to here comparing with every vector takes some 10 ms and is exact (dependencies-lab.md § 5). */
+const FLAT_ROWS = 20_000
+/** Candidates HNSW keeps while it looks: recall 0.98 at 100 for ten results; we ask for 50. */
+const HNSW_EF = 200
+/** Exact distances are computed for this many times the limit, because the index holds rounded vectors. */
+const HNSW_REFINE = 2
+/** Files of older states are kept this long for searches that still read them. */
+const KEEP_OLD_STATES_MS = 10 * 60_000
+/** Folding new rows into the indexes takes at most one part in ten of the writer's time. */
+const FOLD_PAUSE_FACTOR = 9
+
+/** Functions, because LanceDB takes each Index object once only. */
+const stemmed = () =>
+  Index.fts({
+    language: 'English',
+    stem: true,
+    removeStopWords: false, // with ICU, LanceDB drops those of all languages: `dog` is Danish for `however`
+    asciiFolding: true,
+    withPosition: true,
+    baseTokenizer: 'icu/split', // finds the words of Chinese and Japanese, and `node` in `node.js`
+  })
+const spelled = () =>
+  Index.fts({
+    stem: false,
+    removeStopWords: false,
+    asciiFolding: true,
+    withPosition: false,
+    baseTokenizer: 'icu/split',
+  })
+
+/** How the embedded index is opened. One process at a time may have a folder open: its owner holds a lock. */
+export interface EmbeddedOptions {
+  dir: string
+  log: Log
+  /** For tests: rows from which vectors are indexed by HNSW. */
+  flatRows?: number
+}
+
+/**
+ * The index in a folder of this machine, on LanceDB. A missing folder is made (`created`).
+ * Changes run one after the other, because LanceDB's own conflict with each other; searches run beside them.
+ */
+export async function openEmbedded({
+  dir,
+  log,
+  flatRows = FLAT_ROWS,
+}: EmbeddedOptions): Promise<PassageIndex> {
+  const { connection, table, created } = await readable(dir, () => openTable(dir))
+  const changes = writer()
+  const folding = folder(table, changes, log)
+  const searches = new Set<Promise<unknown>>()
+  let closed = false
+
+  const assertOpen = () => {
+    if (closed)
+      throw new AppError('unavailable', 'search_index.closed', 'The search index is closed')
+  }
+  const change = (work: () => Promise<unknown>) => {
+    assertOpen()
+    return changes.run(() => readable(dir, work))
+  }
+  const search = async <Found>(work: () => Promise<Found>): Promise<Found> => {
+    assertOpen()
+    const running = readable(dir, work)
+    searches.add(running)
+    return running.finally(() => searches.delete(running))
+  }
+
+  return {
+    created,
+    async write(rows) {
+      if (rows.length === 0) return
+      const batches = rowBatches(rows)
+      await change(() => upsert(table, batches))
+      folding.soon()
+    },
+    async remove(org, versions) {
+      if (versions.length === 0) return
+      const listed = versions.map(quoted).join(', ')
+      await change(() => table.delete(`org = ${integer(org)} and version in (${listed})`))
+    },
+    searchText: (query) => search(() => searchText(table, query)),
+    searchVector: (query) => search(() => searchVector(table, query)),
+    async upkeep() {
+      await change(async () => {
+        await folding.now()
+        await indexVectors(table, flatRows)
+      })
+    },
+    async close() {
+      if (closed) return
+      closed = true
+      folding.stop()
+      await changes.idle()
+      await Promise.allSettled(searches)
+      table.close()
+      connection.close()
+    },
+  }
+}
+
+/** Runs work one after the other; a failure is the caller's and does not stop the next. */
+function writer() {
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    run<Result>(work: () => Promise<Result>): Promise<Result> {
+      const result = last.then(work)
+      last = result.catch(() => undefined)
+      return result
+    },
+    idle: () => last,
+  }
+}
+
+/** Folds written rows into the indexes and drops old files: soon after a write, but not so often that writers wait for it. */
+function folder(table: Table, changes: ReturnType<typeof writer>, log: Log) {
+  let timer: NodeJS.Timeout | undefined
+  let stopped = false
+  let nextAt = 0
+  const now = async () => {
+    const started = performance.now()
+    await table.optimize({ cleanupOlderThan: new Date(Date.now() - KEEP_OLD_STATES_MS) })
+    nextAt = performance.now() + FOLD_PAUSE_FACTOR * (performance.now() - started)
+  }
+  const fire = () => {
+    timer = undefined
+    changes
+      .run(now)
+      .catch((error: unknown) => log.error({ err: error }, 'search index upkeep failed'))
+  }
+  const soon = () => {
+    if (timer || stopped) return
+    timer = setTimeout(fire, Math.max(0, nextAt - performance.now()))
+    timer.unref()
+  }
+  const stop = () => {
+    stopped = true
+    clearTimeout(timer)
+  }
+  return { now, soon, stop }
+}
+
+async function readable<Result>(dir: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause
+    throw new AppError(
+      'unavailable',
+      'search_index.unreadable',
+      `The search index in ${dir} cannot be read or written. Nothing is lost: stop the service, delete that folder and start again, and the index is rebuilt from the database.`,
+      { cause },
+    )
+  }
+}
+
+async function openTable(
+  dir: string,
+): Promise<{ connection: Connection; table: Table; created: boolean }> {
+  const connection = await connect(dir)
+  if ((await connection.tableNames()).includes(TABLE)) {
+    const table = await connection.openTable(TABLE)
+    const rows = await table.countRows() // reads the manifest, so damage shows at start
+    await table.query().limit(1).toArray()
+    return { connection, table, created: rows === 0 }
+  }
+  const table = await connection.createEmptyTable(TABLE, ROW_SCHEMA)
+  await table.createIndex('text', { config: stemmed() })
+  await table.createIndex('words', { config: spelled() })
+  await table.createIndex('org', { config: Index.bitmap() })
+  await table.createIndex('version', { config: Index.btree() })
+  await table.createIndex('id', { config: Index.btree() })
+  return { connection, table, created: true }
+}
+
+function rowBatches(rows: readonly IndexRow[]) {
+  const starts = Array.from(
+    { length: Math.ceil(rows.length / BATCH_ROWS) },
+    (_, n) => n * BATCH_ROWS,
+  )
+  return starts.map((from) => rowBatch(rows.slice(from, from + BATCH_ROWS)))
+}
+
+async function upsert(table: Table, batches: ReturnType<typeof rowBatches>): Promise<void> {
+  for (const batch of batches) {
+    await table.mergeInsert('id').whenMatchedUpdateAll().whenNotMatchedInsertAll().execute(batch)
+  }
+}
+
+async function indexVectors(table: Table, flatRows: number): Promise<void> {
+  const indexed = (await table.listIndices()).some(({ columns }) => columns.includes('vector'))
+  if (indexed || (await table.countRows('vector is not null')) < flatRows) return
+  const config = Index.hnswSq({ distanceType: 'cosine', numPartitions: 1 })
+  await table.createIndex('vector', { config })
+}
+
+async function searchText(table: Table, query: TextQuery): Promise<Hit[]> {
+  const parsed = parseQuery(query.query)
+  const exact = exactQuery(parsed)
+  const found = exact ? await matches(table, exact, query) : []
+  if (found.length >= query.limit || parsed.required.length > 0) return found
+  const unknown = await unknownWords(table, parsed.words, query)
+  const spelling = spellingQuery(unknown, parsed.excluded)
+  const likely = spelling ? await matches(table, spelling, query) : []
+  const seen = new Set(found.map(({ id }) => id))
+  return [...found, ...likely.filter(({ id }) => !seen.has(id))].slice(0, query.limit)
+}
+
+/** Words that no row in sight holds: only these are taken for misspelt, so that a right word brings no look-alikes. */
+async function unknownWords(
+  table: Table,
+  words: readonly string[],
+  query: TextQuery,
+): Promise<string[]> {
+  const held = await Promise.all(
+    words.map((word) => matches(table, new MatchQuery(word, 'text'), { ...query, limit: 1 })),
+  )
+  return words.filter((_, index) => held[index]?.length === 0)
+}
+
+async function matches(table: Table, text: FullTextQuery, query: TextQuery): Promise<Hit[]> {
+  const rows = await table
+    .query()
+    .fullTextSearch(text)
+    .where(visible(query))
+    .select(['id', 'version', '_score'])
+    .limit(query.limit)
+    .toArray()
+  return ranked(rows, (row) => -row._score)
+}
+
+async function searchVector(table: Table, query: VectorQuery): Promise<Hit[]> {
+  const rows = await table
+    .vectorSearch(query.vector)
+    .distanceType('cosine')
+    .ef(Math.max(HNSW_EF, query.limit))
+    .refineFactor(HNSW_REFINE)
+    .where(`(${visible(query)}) and model = ${quoted(query.model)}`)
+    .select(['id', 'version', '_distance'])
+    .limit(query.limit)
+    .toArray()
+  const near = rows.filter((row) => row._distance <= query.maxDistance)
+  return ranked(near, (row) => row._distance)
+}
+
+type Ranked = Hit & { _score: number; _distance: number }
+
+const ranked = (rows: Ranked[], cost: (row: Ranked) => number): Hit[] =>
+  rows
+    .sort((a, b) => cost(a) - cost(b) || (a.id < b.id ? -1 : 1))
+    .map(({ id, version }) => ({ id, version }))
+
+function visible({ org, category }: { org: number; category?: string | undefined }): string {
+  const own = `(org = ${integer(org)} or public = true)`
+  return category === undefined ? own : `${own} and category = ${quoted(category)}`
+}
+
+/** A string literal of LanceDB's SQL. */
+const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`
+
+function integer(value: number): number {
+  if (Number.isInteger(value)) return value
+  throw new TypeError(`${value} is not an org id`)
+}

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fuse } from './fuse.ts'
+
+const ids = (lists: string[][], k = 60) => fuse(lists, k).map(({ id }) => id)
+
+test('an id in both lists beats the best of one', () => {
+  assert.deepEqual(
+    ids([
+      ['a', 'b'],
+      ['c', 'b'],
+    ]),
+    ['b', 'a', 'c'],
+  )
+})
+
+test('scores are 1/(k + rank) with ranks from 1', () => {
+  assert.deepEqual(fuse([['a', 'b'], ['b']], 1), [
+    { id: 'b', score: 1 / 3 + 1 / 2 },
+    { id: 'a', score: 1 / 2 },
+  ])
+})
+
+test('ties are in the order of their ids, whichever list comes first', () => {
+  assert.deepEqual(
+    ids([
+      ['b', 'x'],
+      ['a', 'y'],
+    ]),
+    ['a', 'b', 'x', 'y'],
+  )
+  assert.deepEqual(
+    ids([
+      ['a', 'y'],
+      ['b', 'x'],
+    ]),
+    ['a', 'b', 'x', 'y'],
+  )
+})
+
+test('one list keeps its order and no list is nothing', () => {
+  assert.deepEqual(ids([['c', 'a', 'b']]), ['c', 'a', 'b'])
+  assert.deepEqual(ids([]), [])
+  assert.deepEqual(ids([[], []]), [])
+})
+
+test('a repeated id counts once', () => {
+  assert.deepEqual(fuse([['a', 'a', 'b']], 1), [
+    { id: 'a', score: 1 / 2 },
+    { id: 'b', score: 1 / 3 },
+  ])
+})

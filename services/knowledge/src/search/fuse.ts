@@ -1,0 +1,20 @@
+export interface Fused {
+  id: string
+  score: number
+}
+
+/**
+ * Reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): each list adds 1/(k + rank) to its ids, ranks from 1.
+ * Best first, ties by id, so the order depends on the lists alone. An id that a list holds twice counts at its first place.
+ */
+export function fuse(lists: readonly (readonly string[])[], k: number): Fused[] {
+  const scores = new Map<string, number>()
+  for (const list of lists) {
+    for (const [index, id] of [...new Set(list)].entries()) {
+      scores.set(id, (scores.get(id) ?? 0) + 1 / (k + index + 1))
+    }
+  }
+  return [...scores]
+    .map(([id, score]) => ({ id, score }))
+    .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1))
+}

@@ -1,0 +1,59 @@
+/** A passage or summary as the index holds it. The database holds the truth; the index can be made again from it. */
+export interface IndexRow {
+  id: string
+  org: number
+  public: boolean
+  category: string
+  /** The source's version it belongs to; versions are removed whole. */
+  version: string
+  level: number
+  /** What made the vector; null exactly if there is none. */
+  model: string | null
+  text: string
+  vector: Float32Array | null
+}
+
+/** Sees rows of `org` and public rows of any org, in `category` if given. */
+interface Scope {
+  org: number
+  category?: string | undefined
+  limit: number
+}
+
+export interface TextQuery extends Scope {
+  /** As typed: words, "phrases", -exclusions, OR (query.ts). */
+  query: string
+}
+
+export interface VectorQuery extends Scope {
+  vector: Float32Array
+  /** Only rows whose vector this model made. */
+  model: string
+  /** Cosine distance, 0 to 2; farther rows are left out. */
+  maxDistance: number
+}
+
+export interface Hit {
+  id: string
+  version: string
+}
+
+/**
+ * What a search engine does for knowledge. Every driver passes conformance.ts.
+ * Searches see rows as soon as `write` has resolved; hits come best first, ties by id; filters apply before `limit`.
+ * Throws AppError('unavailable', 'search_index.unreadable' | 'search_index.closed').
+ */
+export interface PassageIndex {
+  /** True if the index was empty when opened: its owner then writes all current versions again. */
+  readonly created: boolean
+  /** Adds rows and replaces those of the same id, so a failed write can be repeated and labels changed. */
+  write(rows: readonly IndexRow[]): Promise<void>
+  remove(org: number, versions: readonly string[]): Promise<void>
+  /** Ranked by the words; word forms, accents and case do not matter, and a word found nowhere is read as its likely spelling. */
+  searchText(query: TextQuery): Promise<Hit[]>
+  searchVector(query: VectorQuery): Promise<Hit[]>
+  /** Keeps searches fast and the disk small; to be called from time to time. Spelling help covers all rows after it. */
+  upkeep(): Promise<void>
+  /** Finishes the work in hand. */
+  close(): Promise<void>
+}

@@ -1,0 +1,11 @@
+import { type AppDeps, createApp } from '@guildhall/service/app'
+import { auditRoutes } from './audit/routes.ts'
+import type { Deps } from './deps.ts'
+import { errorRoutes } from './errors/routes.ts'
+
+export function buildApp(frame: AppDeps, deps: Deps) {
+  const app = createApp(frame)
+  auditRoutes(app, deps)
+  errorRoutes(app, deps)
+  return app
+}

@@ -1,0 +1,27 @@
+import type { AuditEvent } from '@guildhall/contracts/event'
+import { sql } from 'kysely'
+import type { Db } from '../db.ts'
+
+export interface AuditFilters {
+  /** Nothing means every org. */
+  org_id?: number | undefined
+  actor?: string | undefined
+  action?: string | undefined
+  since?: string | undefined
+}
+
+/** Up to `limit` lines older than `before`, the newest first. */
+export async function auditLines(
+  db: Db,
+  { org_id, actor, action, since }: AuditFilters,
+  { before, limit }: { before: string | undefined; limit: number },
+): Promise<AuditEvent[]> {
+  let query = db.selectFrom('audit_entries').selectAll().orderBy('id', 'desc').limit(limit)
+  if (org_id !== undefined) query = query.where('org_id', '=', org_id)
+  if (actor !== undefined) query = query.where('actor_id', '=', actor)
+  if (action !== undefined) query = query.where(sql<boolean>`starts_with(action, ${action})`)
+  if (since !== undefined) query = query.where('created_at', '>=', new Date(since))
+  if (before !== undefined) query = query.where('id', '<', before)
+  const rows = await query.execute()
+  return rows.map((row) => ({ ...row, created_at: row.created_at.toISOString() }))
+}

@@ -1,0 +1,38 @@
+import type { BusTables } from '@guildhall/bus/tables'
+import type { AuditEvent } from '@guildhall/contracts/event'
+import type { Db as AnyDb, Trx as AnyTrx } from '@guildhall/db/open'
+import type { Generated, JSONColumnType } from 'kysely'
+
+/** The tables of `migrations/`. */
+export interface Tables extends BusTables {
+  audit_entries: {
+    id: string
+    created_at: Date
+    source: AuditEvent['source']
+    action: string
+    org_id: number | null
+    actor_kind: AuditEvent['actor_kind']
+    actor_id: string | null
+    status: number | null
+    details: JSONColumnType<Record<string, unknown>>
+  }
+  error_groups: {
+    id: string
+    fingerprint: string
+    service: string
+    org_id: number | null
+    kind: string
+    message: string
+    location: string | null
+    route: string | null
+    stack: string | null
+    count: Generated<number>
+    first_seen: Date
+    last_seen: Date
+  }
+  error_events_seen: { id: string; seen_at: Generated<Date> }
+  ticks: { job: string; due_at: Date }
+}
+
+export type Db = AnyDb<Tables>
+export type Trx = AnyTrx<Tables>

@@ -1,0 +1,11 @@
+import type { Bus } from '@guildhall/bus/connect'
+import type { Log } from '@guildhall/service/log'
+import type { Db } from './db.ts'
+
+/** All that ops needs from outside. */
+export interface Deps {
+  db: Db
+  bus: Bus
+  log: Log
+  now: () => Date
+}

@@ -1,0 +1,50 @@
+import { consume } from '@guildhall/bus/consume'
+import { openService } from '@guildhall/bus/open-service'
+import { ensureStreams } from '@guildhall/bus/streams'
+import { type Running, runProcess } from '@guildhall/service/run'
+import { buildApp } from './app.ts'
+import { storeAudit } from './audit/store.ts'
+import { type Config, readConfig } from './config.ts'
+import type { Tables } from './db.ts'
+import type { Deps } from './deps.ts'
+import { storeError } from './errors/store.ts'
+import { jobHandlers } from './jobs.ts'
+import { keepTicking } from './ticks/tick.ts'
+
+const migrations = new URL('../migrations', import.meta.url).pathname
+
+/** Starts ops: the streams, the audit and error logs, and the clock of scheduled jobs. */
+export async function start(config: Config, now = () => new Date()): Promise<Running> {
+  const { OPS_PORT: PORT, OPS_DATABASE_URL: OWN_DATABASE_URL } = config
+  const opened = await openService<Tables>('ops', { ...config, PORT, OWN_DATABASE_URL }, migrations)
+  const { db, bus, log, signal } = opened
+  const deps: Deps = { db, bus, log, now }
+  bus.onConnected(() => ensureStreams(bus.jsm))
+  return opened.serve(buildApp(opened, deps), jobHandlers(deps), [
+    consume(
+      bus,
+      {
+        stream: 'AUDIT',
+        durable: 'ops-audit',
+        subject: 'audit.*',
+        concurrency: 64,
+        handle: (message) => storeAudit(db, message.json()),
+      },
+      signal,
+    ),
+    consume(
+      bus,
+      {
+        stream: 'ERRORS',
+        durable: 'ops-errors',
+        subject: 'errors.*',
+        concurrency: 8,
+        handle: (message) => storeError(db, message.json()),
+      },
+      signal,
+    ),
+    keepTicking(deps, signal),
+  ])
+}
+
+if (import.meta.main) await runProcess('ops', () => start(readConfig()))

@@ -1,0 +1,45 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { enqueue, queued } from '@guildhall/bus/outbox'
+import { jobs } from '@guildhall/contracts/calls'
+import type { Job } from '@guildhall/contracts/job'
+import type { Deps } from '../deps.ts'
+import { lastDue } from './rules.ts'
+
+/** How late a tick may start. */
+const LOOK_MS = 1_000
+
+/**
+ * Starts each scheduled job once when it is due, until `signal` aborts. Any number of replicas may: the
+ * primary key lets one start a tick. After an outage only the newest missed tick of each job runs.
+ */
+export async function keepTicking(deps: Deps, signal: AbortSignal) {
+  const { log, now } = deps
+  while (!signal.aborted) {
+    await startDue(deps, now()).catch((error) => log.warn({ err: error }, 'Scheduled jobs wait'))
+    await wait(LOOK_MS, undefined, { signal }).catch(() => {})
+  }
+}
+
+/** Starts what is due at `at` and was not started yet; answers the names. */
+export async function startDue({ db }: Pick<Deps, 'db'>, at: Date): Promise<string[]> {
+  const started = []
+  for (const job of jobs) {
+    const due = lastDue(job, at)
+    if (due && (await startTick({ db }, job, due))) started.push(job.name)
+  }
+  return started
+}
+
+function startTick({ db }: Pick<Deps, 'db'>, job: Job, due_at: Date): Promise<boolean> {
+  return db.transaction().execute(async (trx) => {
+    const row = { job: job.name, due_at }
+    const mine = await trx
+      .insertInto('ticks')
+      .values(row)
+      .onConflict((on) => on.doNothing())
+      .returning('job')
+      .executeTakeFirst()
+    if (mine) await enqueue(trx, queued(job, {}))
+    return mine !== undefined
+  })
+}
