@@ -11,7 +11,12 @@ import { CALLER_HEADER, signIdentity } from '@guildhall/service/caller-token'
 import { notFound } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
 import type { Readiness } from '@guildhall/service/probes'
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest } from 'fastify'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
 import type { Admitted, createAdmit } from './admit.ts'
 import type { Config } from './config.ts'
 import { checkLength, forward } from './forward.ts'
@@ -38,7 +43,7 @@ export function buildGateway(deps: Deps) {
   const { config, log } = deps
   const app = Fastify({
     loggerInstance: log as FastifyBaseLogger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }), // ours is below
     genReqId: () => randomUUID(),
     trustProxy: trusted(config),
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH, ignoreTrailingSlash: true },

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Peer } from '@guildhall/contracts/names'
 import type { Log } from '@guildhall/service/log'
 import {
@@ -29,6 +30,8 @@ export interface ConnectOptions {
 }
 
 const RECONNECT_MS = 250
+/** How long a closing connection waits for a server that is away. */
+const DRAIN_MS = 3_000
 
 /** Connects as `peer`, waiting for a server that is not there yet. */
 export async function connectBus({ peer, url, internalKey, log }: ConnectOptions): Promise<Bus> {
@@ -61,7 +64,9 @@ export async function connectBus({ peer, url, internalKey, log }: ConnectOptions
       void run(work)
     },
     async [Symbol.asyncDispose]() {
-      await nats.drain()
+      const late = wait(DRAIN_MS, undefined, { ref: false })
+      await Promise.race([nats.drain(), late])
+      await nats.close()
     },
   }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { testDatabase } from '@guildhall/db/testing'
 import { createLog } from '@guildhall/service/log'
+import { cleanUp } from '@guildhall/service/testing'
 import { connectBus } from './connect.ts'
 import { findNatsServer, startNats } from './embedded.ts'
 import { ensureStreams } from './streams.ts'
@@ -23,7 +24,7 @@ export async function testBroker(t: Pick<TestContext, 'after'>) {
     config: { users: natsUsers(TEST_INTERNAL_KEY) },
     log: quietLog,
   })
-  t.after(async () => {
+  cleanUp(t, async () => {
     await nats.stop()
     await rm(dir, { recursive: true, force: true })
   })

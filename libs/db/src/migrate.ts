@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Client } from 'pg'
+import { Client, escapeIdentifier } from 'pg'
 
 interface Migration {
   name: string
@@ -59,6 +59,25 @@ export function migrateDown(options: MigrateOptions): Promise<string | undefined
     await step(client, migration.down, `delete from migrations where name = $1`, [name])
     return name
   })
+}
+
+/** The names of revisions that this build has and the schema has not. */
+export async function pendingMigrations({
+  url,
+  schema,
+  folders,
+}: MigrateOptions): Promise<string[]> {
+  const known = (await Promise.all(folders.map(readFolder))).flat()
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ name: string }>(
+      `select name from ${escapeIdentifier(schema)}.migrations`,
+    )
+    return known.map(({ name }) => name).filter((name) => !rows.some((row) => row.name === name))
+  } finally {
+    await client.end()
+  }
 }
 
 type Applied = { name: string; checksum: string }[]

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { newId } from '@guildhall/service/id'
 import { createLog } from '@guildhall/service/log'
+import { cleanUp } from '@guildhall/service/testing'
 import { Client } from 'pg'
 import { startPostgres } from './embedded.ts'
 
@@ -28,7 +29,7 @@ export async function testDatabase(t: Pick<TestContext, 'after'>): Promise<strin
   const server = await testServer(t)
   const name = `test_${newId().replaceAll('-', '')}`
   await runOn(server, `create database ${name}`)
-  t.after(() => runOn(server, `drop database ${name} with (force)`))
+  cleanUp(t, () => runOn(server, `drop database ${name} with (force)`))
   const url = new URL(server)
   url.pathname = name
   return url.href
@@ -39,7 +40,7 @@ async function testServer(t: Pick<TestContext, 'after'>) {
   const shared = process.env[TEST_POSTGRES_URL]
   if (shared) return shared
   const { url, stop } = await startTestPostgres()
-  t.after(stop)
+  cleanUp(t, stop)
   return url
 }
 

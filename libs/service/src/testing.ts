@@ -1,3 +1,4 @@
+import type { TestContext } from 'node:test'
 import { createClient } from '@guildhall/contracts/client'
 import { CALLER_HEADER, callerKey, type Identity, signIdentity } from './caller-token.ts'
 
@@ -27,4 +28,21 @@ export async function until<T>(check: () => T | Promise<T>, ms = 10_000): Promis
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
   throw new Error(`Waited ${ms} ms in vain`, { cause: last })
+}
+
+type Test = Pick<TestContext, 'after'>
+const cleanups = new WeakMap<Test, AsyncDisposableStack>()
+
+/** Runs `work` after the test; what was opened last is closed first (`t.after` alone does the opposite). */
+export function cleanUp(t: Test, work: () => PromiseLike<unknown>) {
+  let stack = cleanups.get(t)
+  if (!stack) {
+    stack = new AsyncDisposableStack()
+    const all = stack
+    cleanups.set(t, all)
+    t.after(() => all.disposeAsync())
+  }
+  stack.defer(async () => {
+    await work()
+  })
 }

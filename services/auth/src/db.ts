@@ -3,6 +3,9 @@ import type { MachineToken } from '@guildhall/contracts/tokens'
 import type { Db as AnyDb, Trx as AnyTrx } from '@guildhall/db/open'
 import type { Generated, GeneratedAlways, JSONColumnType, Selectable } from 'kysely'
 
+/** The folder of the migrations that make these tables. */
+export const migrations = new URL('../migrations', import.meta.url).pathname
+
 /** The tables of `migrations/`. */
 export interface Tables extends BusTables {
   orgs: {

@@ -6,13 +6,11 @@ import { buildApp } from './app.ts'
 import { answerCalls } from './calls.ts'
 import { createChat } from './clients/chat.ts'
 import { type Config, readConfig } from './config.ts'
-import type { Tables } from './db.ts'
+import { migrations, type Tables } from './db.ts'
 import type { Deps } from './deps.ts'
 import { jobHandlers } from './jobs.ts'
 import { keepRevokedBucket } from './token-pairs/bucket.ts'
 import { openSigner } from './token-pairs/signer.ts'
-
-const migrations = new URL('../migrations', import.meta.url).pathname
 
 /** Starts auth: sign-in, tokens, orgs and access decisions. */
 export async function start(config: Config, now = () => new Date()): Promise<Running> {

@@ -3,6 +3,9 @@ import type { AuditEvent } from '@guildhall/contracts/event'
 import type { Db as AnyDb, Trx as AnyTrx } from '@guildhall/db/open'
 import type { Generated, JSONColumnType } from 'kysely'
 
+/** The folder of the migrations that make these tables. */
+export const migrations = new URL('../migrations', import.meta.url).pathname
+
 /** The tables of `migrations/`. */
 export interface Tables extends BusTables {
   audit_entries: {

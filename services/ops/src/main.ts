@@ -5,13 +5,11 @@ import { type Running, runProcess } from '@guildhall/service/run'
 import { buildApp } from './app.ts'
 import { storeAudit } from './audit/store.ts'
 import { type Config, readConfig } from './config.ts'
-import type { Tables } from './db.ts'
+import { migrations, type Tables } from './db.ts'
 import type { Deps } from './deps.ts'
 import { storeError } from './errors/store.ts'
 import { jobHandlers } from './jobs.ts'
 import { keepTicking } from './ticks/tick.ts'
-
-const migrations = new URL('../migrations', import.meta.url).pathname
 
 /** Starts ops: the streams, the audit and error logs, and the clock of scheduled jobs. */
 export async function start(config: Config, now = () => new Date()): Promise<Running> {

@@ -3,7 +3,7 @@ import { quietLog, testSettings } from '@guildhall/bus/testing'
 import { openDb } from '@guildhall/db/open'
 import { roleUrl } from '@guildhall/db/provision'
 import type { Identity } from '@guildhall/service/caller-token'
-import { clientAs } from '@guildhall/service/testing'
+import { cleanUp, clientAs } from '@guildhall/service/testing'
 import { readConfig } from './config.ts'
 import type { Tables } from './db.ts'
 import { start } from './main.ts'
@@ -14,8 +14,8 @@ export async function testOps(t: Pick<TestContext, 'after'>) {
   const ops = await start(readConfig(settings))
   const url = roleUrl(settings.DATABASE_URL, 'ops', settings.INTERNAL_KEY)
   const db = openDb<Tables>({ url, schema: 'ops', log: quietLog })
-  t.after(() => db.destroy())
-  t.after(() => ops[Symbol.asyncDispose]())
+  cleanUp(t, () => db.destroy())
+  cleanUp(t, () => ops[Symbol.asyncDispose]())
   const as = (identity: Partial<Identity>) => clientAs(ops.url, settings.INTERNAL_KEY, identity)
   return { as, db, settings, url: ops.url }
 }

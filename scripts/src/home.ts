@@ -1,0 +1,64 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Env, SettingsError } from '@guildhall/service/config'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Where an installation keeps its data: GUILDHALL_HOME, else `.guildhall` of the checkout. */
+export const homeOf = ({ GUILDHALL_HOME }: Env) => GUILDHALL_HOME || join(root, '.guildhall')
+
+/** Reads `.env` of the checkout into the environment; what is set already stays. */
+export function loadDotEnv() {
+  try {
+    process.loadEnvFile(join(root, '.env'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+}
+
+export type Mode = 'demo' | 'real'
+
+/** Marks a new data folder as demo or real; throws where it is the other, so that the two never mix. */
+export async function markHome(home: string, mode: Mode) {
+  await mkdir(home, { recursive: true, mode: 0o700 })
+  const file = join(home, 'mode')
+  const marked = await readFile(file, 'utf8').catch(() => undefined)
+  if (marked === undefined) return writeFile(file, `${mode}\n`)
+  if (marked.trim() === mode) return
+  const why =
+    mode === 'real'
+      ? 'holds demo data, but outside credentials are set'
+      : 'holds real data, but no outside credential is set'
+  throw new SettingsError(
+    `${home} ${why}. Set GUILDHALL_HOME to another folder, or change the credentials.`,
+  )
+}
+
+/** How commands reach the running installation. */
+export interface RunningStack {
+  pid: number
+  url: string
+  DATABASE_URL: string
+  NATS_URL: string
+}
+
+const runFile = (home: string) => join(home, 'running.json')
+
+export const writeRunning = (home: string, running: RunningStack) =>
+  writeFile(runFile(home), JSON.stringify(running), { mode: 0o600 })
+
+export const removeRunning = (home: string) => rm(runFile(home), { force: true })
+
+/** The installation that runs from this home, or nothing; what a killed one left is not believed. */
+export async function readRunning(home: string): Promise<RunningStack | undefined> {
+  const text = await readFile(runFile(home), 'utf8').catch(() => undefined)
+  if (text === undefined) return undefined
+  const running = JSON.parse(text) as RunningStack
+  try {
+    process.kill(running.pid, 0)
+    return running
+  } catch {
+    return undefined // it was killed
+  }
+}

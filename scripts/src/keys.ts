@@ -1,0 +1,44 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdir, open, readFile, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+
+const NAMES = ['SECRET_KEY', 'SECRETS_KEY', 'INTERNAL_KEY', 'POSTGRES_PASSWORD'] as const
+export type Keys = Record<(typeof NAMES)[number], string>
+
+/**
+ * The keys of an installation, made once under `<home>/keys` and readable by its owner alone. `made` is
+ * true the first time: whoever runs it should keep a copy, because sealed data does not open without them.
+ */
+export async function openKeys(
+  home: string,
+): Promise<{ keys: Keys; folder: string; made: boolean }> {
+  const folder = join(home, 'keys')
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await chmod(folder, 0o700)
+  let made = false
+  const pairs = NAMES.map(async (name) => {
+    const file = join(folder, name.toLowerCase())
+    const found = await readFile(file, 'utf8').catch(ifMissing)
+    made ||= found === undefined
+    return [name, found?.trim() ?? (await writeKey(file))]
+  })
+  const keys = Object.fromEntries(await Promise.all(pairs)) as Keys
+  return { keys, folder, made }
+}
+
+/** Written aside and moved into place, so that a kill leaves a whole key or none. */
+async function writeKey(file: string) {
+  const value = randomBytes(32).toString('hex')
+  const aside = `${file}.new`
+  const handle = await open(aside, 'w', 0o600)
+  await handle.writeFile(value)
+  await handle.sync()
+  await handle.close()
+  await rename(aside, file)
+  return value
+}
+
+function ifMissing(error: NodeJS.ErrnoException) {
+  if (error.code === 'ENOENT') return undefined
+  throw error
+}

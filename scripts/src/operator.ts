@@ -1,0 +1,78 @@
+import { parseArgs } from 'node:util'
+import { SettingsError } from '@guildhall/service/config'
+import { AppError } from '@guildhall/service/errors'
+import { loadDotEnv } from './home.ts'
+import { configCheck } from './operator/config-check.ts'
+import type { Said } from './operator/context.ts'
+import { jobsList, jobsRun } from './operator/jobs.ts'
+import { migrateAllUp, migrateOneDown } from './operator/migrations.ts'
+import { orgCreate, orgList, orgModules } from './operator/orgs.ts'
+
+const HELP = `Usage: npm run operator -- <command> [--json]
+
+  config check                  settings, database, migrations and NATS; fails on a fault
+  org list                      every org
+  org create --name <text> --prefix <text> --guild-id <id>
+             [--officer-role-id <id>] [--off <module,module>]
+  org modules <prefix> [--on <module,…>] [--off <module,…>]
+  jobs list                     every job and when it runs
+  jobs run <job> [-a name=value …]   value @file reads a file; waits for the end
+  migrate up                    brings every schema to the newest revision
+  migrate down <service> --yes  takes one schema one revision back
+`
+
+/** `npm run operator -- …`: exits with 0 when done, 1 on a fault, 2 when called wrongly. */
+async function main() {
+  loadDotEnv()
+  const { values, positionals } = parse()
+  const [noun, verb, name] = positionals
+  const env = process.env
+  const commands: Record<string, () => Promise<Said>> = {
+    'config check': () => configCheck(env),
+    'org list': () => orgList(env),
+    'org create': () => orgCreate(env, values),
+    'org modules': () => orgModules(env, name, values),
+    'jobs list': () => jobsList(),
+    'jobs run': () => jobsRun(env, name, values.argument ?? []),
+    'migrate up': () => migrateAllUp(env),
+    'migrate down': () => migrateOneDown(env, name, values.yes ?? false),
+  }
+  const command = commands[`${noun} ${verb}`]
+  if (values.help || !command) return say(HELP, values.help || !noun ? 0 : 2)
+  const said = await command()
+  say(values.json ? JSON.stringify(said.json, null, 2) : said.text, 0)
+}
+
+function parse() {
+  const text = { type: 'string' } as const
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        name: text,
+        prefix: text,
+        'guild-id': text,
+        'officer-role-id': text,
+        on: text,
+        off: text,
+        argument: { type: 'string', short: 'a', multiple: true },
+        yes: { type: 'boolean' },
+        json: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    })
+  } catch (error) {
+    return say(`${(error as Error).message}\n\n${HELP}`, 2)
+  }
+}
+
+function say(text: string, code: number): never {
+  const out = code === 0 ? process.stdout : process.stderr
+  out.write(text.endsWith('\n') ? text : `${text}\n`)
+  process.exit(code)
+}
+
+await main().catch((error: Error) => {
+  const plain = error instanceof SettingsError || error instanceof AppError
+  say(plain ? error.message : String(error.stack), 1)
+})

@@ -1,0 +1,82 @@
+import { Settings as AuthSettings } from '@guildhall/auth/config'
+import { connectBus } from '@guildhall/bus/connect'
+import { Settings as GatewaySettings } from '@guildhall/gateway/config'
+import { Settings as KnowledgeSettings } from '@guildhall/knowledge/config'
+import { Settings as OpsSettings } from '@guildhall/ops/config'
+import { type Env, readSettings, SettingsError } from '@guildhall/service/config'
+import { createLog } from '@guildhall/service/log'
+import { operatorSettings, type Said, table, withDatabase } from './context.ts'
+import { pendingByService } from './migrations.ts'
+
+const CONNECT_MS = 5_000
+
+interface Check {
+  check: string
+  result: string
+  ok: boolean
+}
+
+/** Settings, the two servers and the migrations, all faults at once. Throws where there is one. */
+export async function configCheck(env: Env): Promise<Said> {
+  const settings = await operatorSettings(env)
+  const checks = [...settingsChecks(settings), await databaseCheck(env), await natsCheck(settings)]
+  const text = table(
+    checks.map(({ check, ok, result }) => ({ check, ok: ok ? 'ok' : 'FAULT', result })),
+  )
+  if (checks.every(({ ok }) => ok)) return { text, json: checks }
+  throw new SettingsError(text)
+}
+
+function settingsChecks(settings: Env): Check[] {
+  // the embedded servers stand in where these are unset
+  const whole = { DATABASE_URL: 'postgres://embedded', NATS_URL: 'nats://embedded', ...settings }
+  const schemas = {
+    auth: AuthSettings,
+    gateway: GatewaySettings,
+    knowledge: KnowledgeSettings,
+    ops: OpsSettings,
+  }
+  return Object.entries(schemas).map(([name, schema]) => {
+    try {
+      readSettings(schema, whole)
+      return { check: `settings of ${name}`, ok: true, result: 'accepted' }
+    } catch (error) {
+      return { check: `settings of ${name}`, ok: false, result: (error as Error).message }
+    }
+  })
+}
+
+async function databaseCheck(env: Env): Promise<Check> {
+  try {
+    const pending = await withDatabase(env, pendingByService)
+    const missing = Object.entries(pending).filter(([, names]) => names.length > 0)
+    const result = missing
+      .map(([service, names]) => `${service} misses ${names.join(', ')}`)
+      .join('; ')
+    return {
+      check: 'database',
+      ok: missing.length === 0,
+      result: result ? `${result}: run migrate up` : 'answers; migrations applied',
+    }
+  } catch (error) {
+    return { check: 'database', ok: false, result: (error as Error).message }
+  }
+}
+
+async function natsCheck({ NATS_URL: url, INTERNAL_KEY: internalKey = '' }: Env): Promise<Check> {
+  if (!url) return { check: 'nats', ok: true, result: 'embedded; starts with npm start' }
+  const log = createLog('operator', { format: 'text', level: 'fatal' })
+  const connecting = connectBus({ peer: 'operator', url, internalKey, log })
+  const late = new Promise<undefined>((resolve) =>
+    setTimeout(resolve, CONNECT_MS, undefined).unref(),
+  )
+  const bus = await Promise.race([connecting, late])
+  if (!bus)
+    return {
+      check: 'nats',
+      ok: false,
+      result: `${new URL(url).host} does not answer or refuses the user operator`,
+    }
+  await bus[Symbol.asyncDispose]()
+  return { check: 'nats', ok: true, result: 'answers' }
+}

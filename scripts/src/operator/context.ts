@@ -1,0 +1,77 @@
+import { join } from 'node:path'
+import { type Bus, connectBus } from '@guildhall/bus/connect'
+import { startPostgres } from '@guildhall/db/embedded'
+import { type Env, SettingsError } from '@guildhall/service/config'
+import { createLog } from '@guildhall/service/log'
+import { homeOf, readRunning } from '../home.ts'
+import { openKeys } from '../keys.ts'
+
+/** What a command prints: rows for a person, or the same as JSON with --json. */
+export interface Said {
+  text: string
+  json: unknown
+}
+
+const log = createLog('operator', { format: 'text', level: 'error' })
+
+/** The settings of the installation of this environment: its keys, and the servers of the one that runs. */
+export async function operatorSettings(env: Env): Promise<Env> {
+  const home = homeOf(env)
+  const { keys } = await openKeys(home)
+  const { POSTGRES_PASSWORD, ...secrets } = keys
+  const running = await readRunning(home)
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value))
+  const servers = running && { DATABASE_URL: running.DATABASE_URL, NATS_URL: running.NATS_URL }
+  return { ...secrets, ...servers, ...given, GUILDHALL_HOME: home }
+}
+
+/** Runs `work` with a connection to the installation as the operator. Throws where none runs. */
+export async function withBus<T>(env: Env, work: (bus: Bus) => Promise<T>): Promise<T> {
+  const {
+    NATS_URL: url,
+    INTERNAL_KEY: internalKey = '',
+    GUILDHALL_HOME,
+  } = await operatorSettings(env)
+  if (!url)
+    throw new SettingsError(
+      `Nothing runs from ${GUILDHALL_HOME}. Run npm start first, or set NATS_URL.`,
+    )
+  await using bus = await connectBus({ peer: 'operator', url, internalKey, log })
+  return await work(bus)
+}
+
+/** Runs `work` with the owner's URL of the database; the embedded Postgres runs just for it if need be. */
+export async function withDatabase<T>(
+  env: Env,
+  work: (url: string, internalKey: string) => Promise<T>,
+): Promise<T> {
+  const settings = await operatorSettings(env)
+  const { DATABASE_URL, INTERNAL_KEY = '', GUILDHALL_HOME = '' } = settings
+  if (DATABASE_URL) return work(DATABASE_URL, INTERNAL_KEY)
+  const { keys } = await openKeys(GUILDHALL_HOME)
+  const postgres = await startPostgres({
+    dir: join(GUILDHALL_HOME, 'postgres'),
+    password: keys.POSTGRES_PASSWORD,
+    log,
+  })
+  try {
+    return await work(postgres.url, INTERNAL_KEY)
+  } finally {
+    await postgres.stop()
+  }
+}
+
+/** Columns of equal width under their names. */
+export function table(rows: Record<string, unknown>[]): string {
+  const names = Object.keys(rows[0] ?? {})
+  const lines = [names, ...rows.map((row) => names.map((name) => String(row[name] ?? '-')))]
+  const widths = names.map((_, i) => Math.max(...lines.map((line) => line[i]?.length ?? 0)))
+  return lines
+    .map((line) =>
+      line
+        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}

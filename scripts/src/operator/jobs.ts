@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises'
+import { setTimeout as wait } from 'node:timers/promises'
+import { ask } from '@guildhall/bus/calls'
+import type { Bus } from '@guildhall/bus/connect'
+import { jobs } from '@guildhall/contracts/calls'
+import { ownerOfJob } from '@guildhall/contracts/job'
+import { findJobRun, type JobRun, startJob } from '@guildhall/contracts/ops'
+import { type Env, SettingsError } from '@guildhall/service/config'
+import { newId } from '@guildhall/service/id'
+import { type Said, table, withBus } from './context.ts'
+
+const POLL_MS = 200
+
+export async function jobsList(): Promise<Said> {
+  const rows = jobs.map(({ name, cron, summary }) => ({
+    job: name,
+    when: cron ?? 'on request',
+    summary,
+  }))
+  return { text: table(rows), json: rows }
+}
+
+/** Starts a job at the service that owns it and waits for its end. Throws if it fails. */
+export async function jobsRun(env: Env, name: string | undefined, given: string[]): Promise<Said> {
+  const job = jobs.find((one) => one.name === name)
+  if (!job) throw new SettingsError(`There is no job ${name ?? ''}; see jobs list`)
+  const args = await argumentsFrom(given)
+  const run = await withBus(env, async (bus) => {
+    const id = newId()
+    await ask(bus, startJob(ownerOfJob(job)), { id, job: job.name, args })
+    return await finished(bus, job.name, id)
+  })
+  if (run.state === 'failed') throw new SettingsError(`${run.job} failed: ${run.error}`)
+  const result = run.result === null ? '' : `\n${JSON.stringify(run.result, null, 2)}`
+  return { text: `${run.job} done (run ${run.id})${result}`, json: run }
+}
+
+async function finished(bus: Bus, name: string, id: string): Promise<JobRun> {
+  const service = name.slice(0, name.indexOf('.')) as Parameters<typeof findJobRun>[0]
+  for (;;) {
+    const { run } = await ask(bus, findJobRun(service), { id })
+    if (run?.finished_at) return run
+    await wait(POLL_MS)
+  }
+}
+
+/** `name=value`, or `name=@file` for the contents of a file. */
+async function argumentsFrom(given: string[]) {
+  const pairs = given.map(async (text) => {
+    const at = text.indexOf('=')
+    if (at < 1) throw new SettingsError(`-a takes name=value or name=@file, not ${text}`)
+    const value = text.slice(at + 1)
+    return [
+      text.slice(0, at),
+      value.startsWith('@') ? await readFile(value.slice(1), 'utf8') : value,
+    ]
+  })
+  return Object.fromEntries(await Promise.all(pairs)) as Record<string, string>
+}

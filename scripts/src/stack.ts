@@ -1,0 +1,207 @@
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { readConfig as readAuth } from '@guildhall/auth/config'
+import { start as startAuth } from '@guildhall/auth/main'
+import { findNatsServer, startNats } from '@guildhall/bus/embedded'
+import { natsUsers } from '@guildhall/bus/users'
+import { startPostgres } from '@guildhall/db/embedded'
+import { readConfig as readGateway } from '@guildhall/gateway/config'
+import { start as startGateway } from '@guildhall/gateway/main'
+import { readConfig as readKnowledge } from '@guildhall/knowledge/config'
+import { start as startKnowledge } from '@guildhall/knowledge/main'
+import { readConfig as readOps } from '@guildhall/ops/config'
+import { start as startOps } from '@guildhall/ops/main'
+import { demoWorld, people } from '@guildhall/sandbox/demo'
+import { type Sandbox, startSandbox } from '@guildhall/sandbox/sandbox'
+import { type Env, SettingsError } from '@guildhall/service/config'
+import { createLog, type Log } from '@guildhall/service/log'
+import { makeDemoOrgs } from './demo.ts'
+import { markHome, removeRunning, writeRunning } from './home.ts'
+import { type Keys, openKeys } from './keys.ts'
+
+/** Any of these means that the outside world is the real one (architecture.md, Outside services). */
+const OUTSIDE = [
+  'BOT_TOKEN',
+  'CLIENT_ID',
+  'CLIENT_SECRET',
+  'EMBEDDINGS_URL',
+  'EMBEDDINGS_API_KEY',
+] as const
+const LOOPBACK = ['127.0.0.1', '::1', 'localhost']
+const DEFAULT_PORT = '8080'
+
+export interface Stack extends AsyncDisposable {
+  /** The gateway's address. */
+  url: string
+  /** Nothing where outside credentials are set. */
+  sandbox: Sandbox | undefined
+  keys: Keys
+  /** The keys were made by this start. */
+  keysMade: boolean
+  /** Process ids of the embedded servers, where they run. */
+  children(): { postgres: number | undefined; nats: number | undefined }
+  settings: Env
+}
+
+/**
+ * Starts everything in this process: embedded Postgres and NATS unless DATABASE_URL and NATS_URL name
+ * others, the sandbox unless outside credentials are set, every service and the gateway. What was started
+ * is stopped again when a later part fails.
+ */
+export async function startStack({ home, env }: { home: string; env: Env }): Promise<Stack> {
+  const log = createLog('stack', {
+    format: env.LOG_FORMAT === 'json' ? 'json' : 'text',
+    level: env.LOG_LEVEL || 'info',
+  })
+  const real = OUTSIDE.some((name) => env[name])
+  await markHome(home, real ? 'real' : 'demo')
+  const { keys, made: keysMade } = await openKeys(home)
+  await using opening = new AsyncDisposableStack()
+  const servers = await startServers(opening, { home, env, keys, log })
+  const port = env.PORT === '0' ? await freePort() : Number(env.PORT || DEFAULT_PORT)
+  const url = `http://127.0.0.1:${port}`
+  const sandbox = real ? undefined : await openSandbox(opening, env, url, log)
+  const settings = settingsOf({ env, home, keys, port, url, servers, sandbox })
+  await startParts(opening, settings)
+  if (sandbox) await makeDemoOrgs(settings)
+  await writeRunning(home, {
+    pid: process.pid,
+    url,
+    DATABASE_URL: servers.DATABASE_URL,
+    NATS_URL: servers.NATS_URL,
+  })
+  opening.defer(() => removeRunning(home))
+  const all = opening.move()
+  return {
+    url,
+    sandbox,
+    keys,
+    keysMade,
+    settings,
+    children: servers.children,
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  }
+}
+
+interface Opening {
+  home: string
+  env: Env
+  keys: Keys
+  log: Log
+}
+
+/** Postgres and NATS, each embedded unless its URL is set. */
+async function startServers(opening: AsyncDisposableStack, { home, env, keys, log }: Opening) {
+  const [postgres, nats] = await Promise.all([
+    env.DATABASE_URL
+      ? undefined
+      : startPostgres({ dir: join(home, 'postgres'), password: keys.POSTGRES_PASSWORD, log }),
+    env.NATS_URL ? undefined : startEmbeddedNats({ home, env, keys, log }),
+  ])
+  if (postgres) opening.defer(() => postgres.stop())
+  if (nats) opening.defer(() => nats.stop())
+  return {
+    DATABASE_URL: postgres?.url ?? String(env.DATABASE_URL),
+    NATS_URL: nats?.url ?? String(env.NATS_URL),
+    children: () => ({ postgres: postgres?.pid(), nats: nats?.pid() }),
+  }
+}
+
+async function startEmbeddedNats({ home, env, keys, log }: Opening) {
+  const bin = await findNatsServer({ home, log, env })
+  const users = natsUsers(env.INTERNAL_KEY || keys.INTERNAL_KEY)
+  return startNats({ bin, dir: join(home, 'nats'), config: { users }, log })
+}
+
+async function openSandbox(opening: AsyncDisposableStack, env: Env, gatewayUrl: string, log: Log) {
+  const { HOST } = env
+  if (HOST && !LOOPBACK.includes(HOST)) {
+    throw new SettingsError(
+      `HOST is ${HOST}, but the sandbox lets anybody sign in as anybody. Unset HOST, or set the credentials of the real services (docs/operators).`,
+    )
+  }
+  const redirectUris = [`${gatewayUrl}/api/auth/callback`]
+  const sandbox = await startSandbox({ world: demoWorld(), redirectUris, gatewayUrl, log })
+  opening.defer(() => sandbox.stop())
+  return sandbox
+}
+
+interface Made {
+  env: Env
+  home: string
+  keys: Keys
+  port: number
+  url: string
+  servers: { DATABASE_URL: string; NATS_URL: string }
+  sandbox: Sandbox | undefined
+}
+
+/** Settings of every part: what the environment says, over what a newcomer needs. */
+function settingsOf({ env, home, keys, port, url, servers, sandbox }: Made): Env {
+  const { POSTGRES_PASSWORD, ...secrets } = keys
+  const given = Object.entries(env).filter(([, value]) => value)
+  return {
+    ACCESS_ENFORCE: 'true',
+    AUTH_PORT: '0',
+    KNOWLEDGE_PORT: '0',
+    OPS_PORT: '0',
+    ADMIN_PORT: '0',
+    LOG_FORMAT: 'text',
+    KNOWLEDGE_INDEX_DIR: join(home, 'index'),
+    ...secrets,
+    ...(sandbox && sandboxSettings(sandbox, url)),
+    ...Object.fromEntries(given),
+    ...servers,
+    PORT: String(port),
+  }
+}
+
+function sandboxSettings(
+  { world, chatApiUrl, chatAuthorizeUrl, embeddingsUrl, clientUrl }: Sandbox,
+  url: string,
+): Env {
+  const { clientId, clientSecret, botToken } = world.application
+  return {
+    BOT_TOKEN: botToken,
+    CLIENT_ID: clientId,
+    CLIENT_SECRET: clientSecret,
+    REDIRECT_URI: `${url}/api/auth/callback`,
+    CLIENT_URL: clientUrl,
+    SYS_ADMIN: people.superadmin.id,
+    CHAT_API_URL: chatApiUrl,
+    CHAT_AUTHORIZE_URL: chatAuthorizeUrl,
+    EMBEDDINGS_URL: embeddingsUrl,
+    EMBEDDINGS_MODEL: 'demo',
+  }
+}
+
+/** The services side by side, then the gateway that needs their addresses. */
+async function startParts(opening: AsyncDisposableStack, settings: Env) {
+  const configs = {
+    auth: readAuth(settings),
+    knowledge: readKnowledge(settings),
+    ops: readOps(settings),
+  }
+  const started = await Promise.allSettled([
+    startAuth(configs.auth),
+    startKnowledge(configs.knowledge),
+    startOps(configs.ops),
+  ])
+  for (const one of started) if (one.status === 'fulfilled') opening.use(one.value)
+  const failed = started.find((one) => one.status === 'rejected')
+  if (failed) throw failed.reason
+  const [AUTH_URL, KNOWLEDGE_URL, OPS_URL] = started.map((one) =>
+    one.status === 'fulfilled' ? one.value.url : '',
+  )
+  opening.use(await startGateway(readGateway({ ...settings, AUTH_URL, KNOWLEDGE_URL, OPS_URL })))
+  Object.assign(settings, { AUTH_URL, KNOWLEDGE_URL, OPS_URL })
+}
+
+/** A port that is free now; whoever takes it in between makes the start fail with its name. */
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

@@ -1,0 +1,33 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+/** `npm test`: every check, then every test. `npm test -- <files>` runs only those files. */
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const SETUP = 'scripts/src/test-setup.ts'
+const SECONDS_PER_FILE = 240
+
+const files = process.argv.slice(2)
+const checks = [
+  ['types', 'tsc', '--noEmit', '-p', '.'],
+  ['format, lint, boundaries', 'biome', 'ci', '--error-on-warnings', '.'],
+]
+const tests = [
+  'tests',
+  process.execPath,
+  '--test',
+  `--test-global-setup=${SETUP}`,
+  `--test-timeout=${SECONDS_PER_FILE * 1000}`,
+  '--test-force-exit',
+  ...(files.length > 0
+    ? files
+    : ['{libs,services}/*/src/**/*.test.ts', '{gateway,scripts,test-e2e,bench}/**/*.test.ts']),
+]
+const steps = files.length > 0 ? [tests] : [...checks, tests]
+
+for (const [name, command = '', ...args] of steps) {
+  process.stdout.write(`— ${name}\n`)
+  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' })
+  if (error) process.stderr.write(`${command}: ${error.message}\n`)
+  if (status !== 0) process.exit(status ?? 1)
+}
