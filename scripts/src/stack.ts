@@ -30,6 +30,14 @@ const OUTSIDE = [
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost']
 const DEFAULT_PORT = '8080'
 
+export interface StackOptions {
+  /** Where the data live. */
+  home: string
+  env: Env
+  /** The clock of auth; tests set it. */
+  now?: () => Date
+}
+
 export interface Stack extends AsyncDisposable {
   /** The gateway's address. */
   url: string
@@ -48,7 +56,7 @@ export interface Stack extends AsyncDisposable {
  * others, the sandbox unless outside credentials are set, every service and the gateway. What was started
  * is stopped again when a later part fails.
  */
-export async function startStack({ home, env }: { home: string; env: Env }): Promise<Stack> {
+export async function startStack({ home, env, now }: StackOptions): Promise<Stack> {
   const log = createLog('stack', {
     format: env.LOG_FORMAT === 'json' ? 'json' : 'text',
     level: env.LOG_LEVEL || 'info',
@@ -62,7 +70,7 @@ export async function startStack({ home, env }: { home: string; env: Env }): Pro
   const url = `http://127.0.0.1:${port}`
   const sandbox = real ? undefined : await openSandbox(opening, env, url, log)
   const settings = settingsOf({ env, home, keys, port, url, servers, sandbox })
-  await startParts(opening, settings)
+  await startParts(opening, settings, now)
   if (sandbox) await makeDemoOrgs(settings)
   await writeRunning(home, {
     pid: process.pid,
@@ -176,14 +184,14 @@ function sandboxSettings(
 }
 
 /** The services side by side, then the gateway that needs their addresses. */
-async function startParts(opening: AsyncDisposableStack, settings: Env) {
+async function startParts(opening: AsyncDisposableStack, settings: Env, now: StackOptions['now']) {
   const configs = {
     auth: readAuth(settings),
     knowledge: readKnowledge(settings),
     ops: readOps(settings),
   }
   const started = await Promise.allSettled([
-    startAuth(configs.auth),
+    startAuth(configs.auth, now),
     startKnowledge(configs.knowledge),
     startOps(configs.ops),
   ])

@@ -42,7 +42,8 @@ test("an officer's documents are found by an agent, and every step but the searc
     assert.ok(found.status === 200)
     assert.equal(found.body.dense, true)
     const [first] = found.body.results
-    const right = first?.source_key === `library/${source}` && folded(first.content).includes(folded(answer))
+    const right =
+      first?.source_key === `library/${source}` && folded(first.content).includes(folded(answer))
     if (!right) missed.push({ question, answer, got: first?.content })
   }
   const right = questions.length - missed.length
@@ -53,7 +54,10 @@ test("an officer's documents are found by an agent, and every step but the searc
   const lines = await until(async () => {
     const reply = await as(officer.access_token).call(listOrgAudit, { params: { org_id } })
     assert.ok(reply.status === 200)
-    return actions.every((action) => reply.body.entries.some((entry) => entry.action === action)) && reply.body.entries
+    return (
+      actions.every((action) => reply.body.entries.some((entry) => entry.action === action)) &&
+      reply.body.entries
+    )
   })
   for (const { actor_id, action } of lines) {
     if (actions.includes(action)) assert.equal(actor_id, people.officer.id)
@@ -63,10 +67,16 @@ test("an officer's documents are found by an agent, and every step but the searc
 
 /** The repository's own documents and three public-domain texts. */
 async function documents(): Promise<File[]> {
-  const texts = (await readdir(data)).filter((name) => /\.(txt|md|html)$/.test(name) && name !== 'README.md')
+  const texts = (await readdir(data)).filter(
+    (name) => /\.(txt|md|html)$/.test(name) && name !== 'README.md',
+  )
   const own = ['README.md', 'CONTRIBUTING.md']
   const paths = [...texts.map((name) => join(data, name)), ...own.map((name) => join(root, name))]
-  return Promise.all(paths.map(async (path) => new File([await readFile(path)], path.slice(path.lastIndexOf('/') + 1))))
+  return Promise.all(
+    paths.map(
+      async (path) => new File([await readFile(path)], path.slice(path.lastIndexOf('/') + 1)),
+    ),
+  )
 }
 
 const folded = (text: string) => text.replace(/\s+/g, ' ').toLowerCase()

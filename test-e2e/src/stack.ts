@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { TEST_INTERNAL_KEY } from '@guildhall/bus/testing'
+import { TEST_INTERNAL_KEY, testEnvironment } from '@guildhall/bus/testing'
 import { exchange } from '@guildhall/contracts/auth'
 import { createClient } from '@guildhall/contracts/client'
 import { listOrgs } from '@guildhall/contracts/orgs'
@@ -17,19 +17,25 @@ export type TestStack = Awaited<ReturnType<typeof testStack>>
 export type Client = ReturnType<typeof createClient>
 
 /** A whole stack in a folder of its own: every service and the gateway, over HTTP alone. */
-export async function testStack(t: Pick<TestContext, 'after'>, env: Env = {}) {
+export async function testStack(t: Pick<TestContext, 'after'>, env: Env = {}, now?: () => Date) {
   const home = await mkdtemp(join(tmpdir(), 'guildhall-test-e2e-'))
   cleanUp(t, () => rm(home, { recursive: true, force: true }))
   const DATABASE_URL = await testDatabase(t)
   const base = { PORT: '0', LOG_LEVEL: 'fatal', DATABASE_URL, INTERNAL_KEY: TEST_INTERNAL_KEY }
-  const stack = await startStack({ home, env: { PATH: process.env.PATH, ...base, ...env } })
+  const stack = await startStack({
+    home,
+    env: { ...(await testEnvironment()), ...base, ...env },
+    ...(now && { now }),
+  })
   cleanUp(t, () => stack[Symbol.asyncDispose]())
   const { url, sandbox } = stack
   if (!sandbox) throw new Error('A test stack has the sandbox')
 
   /** A typed client with this bearer token, or with none. */
   const as = (token?: string): Client =>
-    createClient((path, init) => fetch(url + path, { ...init, headers: { ...init.headers, ...bearer(token) } }))
+    createClient((path, init) =>
+      fetch(url + path, { ...init, headers: { ...init.headers, ...bearer(token) } }),
+    )
 
   /** Signs in through the chat platform's page, as a browser would; answers the token pair. */
   async function signIn(person: { id: string }) {
@@ -67,13 +73,19 @@ export const bearer = (token?: string): Record<string, string> =>
 /** Walks through the sign-in by hand, redirect by redirect, and answers where it ends. */
 export async function browse(url: string, person: { id: string }) {
   const login = await fetch(`${url}/api/auth/login`, { redirect: 'manual' })
-  const cookie = login.headers.getSetCookie().map((line) => line.split(';')[0]).join('; ')
+  const cookie = login.headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0])
+    .join('; ')
   const page = login.headers.get('location') ?? ''
   assert.equal((await fetch(page)).status, 200)
   const consent = await fetch(page, {
     method: 'POST',
     redirect: 'manual',
-    body: new URLSearchParams({ ...Object.fromEntries(new URL(page).searchParams), user_id: person.id }),
+    body: new URLSearchParams({
+      ...Object.fromEntries(new URL(page).searchParams),
+      user_id: person.id,
+    }),
   })
   const back = consent.headers.get('location') ?? ''
   const callback = await fetch(back, { redirect: 'manual', headers: { cookie } })

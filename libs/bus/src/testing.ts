@@ -14,10 +14,19 @@ export const TEST_INTERNAL_KEY = '11'.repeat(32)
 const home = new URL('../../../.guildhall', import.meta.url).pathname
 export const quietLog = createLog('test', { format: 'json', level: 'fatal' })
 
+/** The nats-server that tests run; unpacked once for the checkout where the machine has none. */
+export const findTestNats = () => findNatsServer({ home, log: quietLog, env: process.env })
+
+/** The environment of a stack in a test: nothing of this process but the way to nats-server. */
+export const testEnvironment = async () => ({
+  PATH: process.env.PATH,
+  NATS_SERVER_BIN: await findTestNats(),
+})
+
 /** A broker of the test's own, with the users and walls of production and without streams. */
 export async function testBroker(t: Pick<TestContext, 'after'>) {
   const dir = await mkdtemp(join(tmpdir(), 'guildhall-test-nats-'))
-  const bin = await findNatsServer({ home, log: quietLog, env: process.env })
+  const bin = await findTestNats()
   const nats = await startNats({
     bin,
     dir,

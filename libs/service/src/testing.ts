@@ -16,7 +16,10 @@ export function clientAs(url: string, internalKey: string, identity: Partial<Ide
 }
 
 /** Waits until `check` answers something other than undefined or false; throws after `ms`. */
-export async function until<T>(check: () => T | Promise<T>, ms = 10_000): Promise<NonNullable<T>> {
+export async function until<T>(
+  check: () => T | Promise<T>,
+  ms = 10_000,
+): Promise<Exclude<NonNullable<T>, false>> {
   const end = Date.now() + ms
   let last: unknown
   while (Date.now() < end) {
@@ -24,7 +27,7 @@ export async function until<T>(check: () => T | Promise<T>, ms = 10_000): Promis
       last = error
       return undefined
     })
-    if (value) return value
+    if (value) return value as Exclude<NonNullable<T>, false>
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
   throw new Error(`Waited ${ms} ms in vain`, { cause: last })

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { getOrg, listOrgs } from '@guildhall/contracts/orgs'
+import { people } from '@guildhall/sandbox/demo'
+import { bearer, testStack } from './stack.ts'
+
+test('a prefix in DISABLED_ROUTES is the same 404 as an unknown path, however it is spelled', async (t) => {
+  const { url, signIn } = await testStack(t, {
+    DISABLED_ROUTES: '/api/organizations/,/api/auth/name',
+  })
+  const headers = bearer((await signIn(people.officer)).access_token)
+  const paths = [
+    '/api/organizations',
+    '/api/organizations/',
+    '/api/organizations/1',
+    '/api/%6frganizations/1',
+    '/api/auth/name',
+    '/api/nothing',
+  ]
+  for (const path of paths) {
+    const response = await fetch(url + path, { headers })
+    assert.deepEqual(
+      [path, response.status, await response.text()],
+      [path, 404, '{"error":"Not found","code":"route.not_found"}'],
+    )
+  }
+  assert.equal((await fetch(`${url}/api/auth/validToken`, { headers })).status, 200)
+})
+
+test('in report mode a denied officer gets through, and never a denied superadmin', async (t) => {
+  const { url, as, signIn, orgId } = await testStack(t, { ACCESS_ENFORCE: 'false' })
+  const officer = (await signIn(people.officer)).access_token
+  const rival = (await signIn(people.rivalOfficer)).access_token
+  const params = { org_id: String(await orgId(officer)) }
+  assert.equal((await as(rival).call(getOrg, { params })).status, 200)
+  const superadmins = await fetch(`${url}/api/superadmin/audit`, { headers: bearer(rival) })
+  assert.deepEqual(
+    [superadmins.status, ((await superadmins.json()) as { code: string }).code],
+    [403, 'access.not_superadmin'],
+  )
+})
+
+test('a credential past its requests a minute gets 429 with Retry-After, and only that credential', async (t) => {
+  const { as, url, signIn } = await testStack(t, { RATE_CREDENTIAL_PER_MINUTE: '5' })
+  const officer = (await signIn(people.officer)).access_token
+  const rival = (await signIn(people.rivalOfficer)).access_token
+  const statuses = []
+  for (let i = 0; i < 6; i++) statuses.push((await as(officer).call(listOrgs, {})).status)
+  assert.deepEqual(statuses, [200, 200, 200, 200, 200, 429])
+  const refused = await fetch(`${url}/api/organizations`, { headers: bearer(officer) })
+  assert.ok(Number(refused.headers.get('retry-after')) >= 1)
+  assert.equal((await as(rival).call(listOrgs, {})).status, 200)
+})
+
+test('an address with too many refused credentials gets 429, and its requests without one go on', async (t) => {
+  const { url } = await testStack(t, { RATE_FAILED_SIGN_INS_PER_MINUTE: '3' })
+  const attempt = async (i: number) =>
+    (await fetch(`${url}/api/auth/name`, { headers: bearer(`guess${i}`) })).status
+  const statuses = []
+  for (let i = 0; i < 4; i++) statuses.push(await attempt(i))
+  assert.deepEqual(statuses, [401, 401, 401, 429])
+  assert.equal((await fetch(`${url}/health`)).status, 200)
+})
