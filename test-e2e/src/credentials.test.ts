@@ -8,7 +8,8 @@ import { deleteMachineToken, whoami } from '@guildhall/contracts/tokens'
 import { people } from '@guildhall/sandbox/demo'
 import { until } from '@guildhall/service/testing'
 import { decodeJwt, decodeProtectedHeader, SignJWT, UnsecuredJWT } from 'jose'
-import { bearer, type TestStack, testStack } from './stack.ts'
+import { bearer } from './people.ts'
+import { type TestStack, testStack } from './stack.ts'
 
 let stack: TestStack
 let officer: { access_token: string; refresh_token: string }

@@ -4,6 +4,7 @@ import { listOrgAudit } from '@guildhall/contracts/ops'
 import { createMachineToken, listMachineTokens } from '@guildhall/contracts/tokens'
 import { people } from '@guildhall/sandbox/demo'
 import { until } from '@guildhall/service/testing'
+import type { Client } from './people.ts'
 import { testStack } from './stack.ts'
 
 const WRITES_BEFORE = 10
@@ -53,12 +54,7 @@ for (const server of ['postgres', 'nats'] as const) {
   })
 }
 
-async function auditedTokens(
-  client: Awaited<ReturnType<typeof testStack>>['as'] extends (...args: never) => infer C
-    ? C
-    : never,
-  org_id: string,
-) {
+async function auditedTokens(client: Client, org_id: string) {
   const ids: unknown[] = []
   let cursor: string | undefined
   do {

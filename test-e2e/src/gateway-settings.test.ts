@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getOrg, listOrgs } from '@guildhall/contracts/orgs'
 import { people } from '@guildhall/sandbox/demo'
-import { bearer, testStack } from './stack.ts'
+import { bearer } from './people.ts'
+import { testStack } from './stack.ts'
 
 test('a prefix in DISABLED_ROUTES is the same 404 as an unknown path, however it is spelled', async (t) => {
   const { url, signIn } = await testStack(t, {

@@ -1,23 +1,13 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { search, uploadDocuments } from '@guildhall/contracts/knowledge'
 import { listOrgAudit } from '@guildhall/contracts/ops'
 import { people } from '@guildhall/sandbox/demo'
 import { until } from '@guildhall/service/testing'
+import { demoDocuments } from './documents.ts'
 import { testStack } from './stack.ts'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
-const data = join(root, 'test-e2e', 'data')
 const LEAST_QUESTIONS = 20
-
-interface Question {
-  question: string
-  source: string
-  answer: string
-}
 
 test("an officer's documents are found by an agent, and every step but the searches is in the audit log", async (t) => {
   const { as, signIn, orgId, machineToken } = await testStack(t)
@@ -26,7 +16,7 @@ test("an officer's documents are found by an agent, and every step but the searc
   const org_id = String(await orgId(officer.access_token))
   const agent = await machineToken(officer.access_token, ['knowledge:read', 'knowledge:write'])
 
-  const files = await documents()
+  const { files, questions } = await demoDocuments()
   const uploaded = await as(officer.access_token).call(uploadDocuments, {
     params: { org: 'demo' },
     body: { files, folder: 'library' },
@@ -35,7 +25,6 @@ test("an officer's documents are found by an agent, and every step but the searc
   assert.equal(uploaded.body.failed, 0, JSON.stringify(uploaded.body.files))
   assert.equal(uploaded.body.indexed, files.length)
 
-  const questions = JSON.parse(await readFile(join(data, 'questions.json'), 'utf8')) as Question[]
   const missed = []
   for (const { question, source, answer } of questions) {
     const found = await as(agent.token).call(search, { body: { query: question, top_k: 3 } })
@@ -64,19 +53,5 @@ test("an officer's documents are found by an agent, and every step but the searc
   }
   assert.ok(!lines.some(({ action }) => action.includes('search')))
 })
-
-/** The repository's own documents and three public-domain texts. */
-async function documents(): Promise<File[]> {
-  const texts = (await readdir(data)).filter(
-    (name) => /\.(txt|md|html)$/.test(name) && name !== 'README.md',
-  )
-  const own = ['README.md', 'CONTRIBUTING.md']
-  const paths = [...texts.map((name) => join(data, name)), ...own.map((name) => join(root, name))]
-  return Promise.all(
-    paths.map(
-      async (path) => new File([await readFile(path)], path.slice(path.lastIndexOf('/') + 1)),
-    ),
-  )
-}
 
 const folded = (text: string) => text.replace(/\s+/g, ' ').toLowerCase()

@@ -7,7 +7,8 @@ import { putModules } from '@guildhall/contracts/orgs'
 import { routes } from '@guildhall/contracts/routes'
 import { people } from '@guildhall/sandbox/demo'
 import { until } from '@guildhall/service/testing'
-import { bearer, type TestStack, testStack } from './stack.ts'
+import { bearer } from './people.ts'
+import { type TestStack, testStack } from './stack.ts'
 
 const NOT_FOUND = '{"error":"Not found","code":"route.not_found"}'
 

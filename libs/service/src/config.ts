@@ -64,7 +64,7 @@ export const commonSettings = {
   NATS_URL: z.string().describe('nats://host:port; without a user in it each service uses its own'),
   LOG_FORMAT: z.enum(['json', 'text']).default('json').describe('How log lines are written'),
   LOG_LEVEL: z
-    .enum(['debug', 'info', 'warn', 'error'])
+    .enum(['debug', 'info', 'warn', 'error', 'fatal'])
     .default('info')
     .describe('Lowest level logged'),
 }

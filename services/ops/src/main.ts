@@ -17,6 +17,7 @@ export async function start(config: Config, now = () => new Date()): Promise<Run
   const opened = await openService<Tables>('ops', { ...config, PORT, OWN_DATABASE_URL }, migrations)
   const { db, bus, log, signal } = opened
   const deps: Deps = { db, bus, log, now }
+  await ensureStreams(bus.jsm)
   bus.onConnected(() => ensureStreams(bus.jsm))
   return opened.serve(buildApp(opened, deps), jobHandlers(deps), [
     consume(

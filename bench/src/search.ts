@@ -1,0 +1,35 @@
+import type { createClient } from '@guildhall/contracts/client'
+import { search, uploadDocuments } from '@guildhall/contracts/knowledge'
+import { demoDocuments } from '@guildhall/test-e2e/documents'
+import { quantile } from './children.ts'
+
+type Client = ReturnType<typeof createClient>
+
+/** Each question of the demo corpus once, one after the other, never asked before: milliseconds through the gateway. */
+export async function measureSearch({ officer, agent }: { officer: Client; agent: Client }) {
+  const { files, questions } = await demoDocuments()
+  const uploaded = await officer.call(uploadDocuments, {
+    params: { org: 'demo' },
+    body: { files, folder: 'library' },
+  })
+  if (uploaded.status !== 200) throw new Error(JSON.stringify(uploaded.body))
+  const [warming, ...measured] = questions
+  const ask = async (query: string) => {
+    const began = performance.now()
+    const reply = await agent.call(search, { body: { query } })
+    if (reply.status !== 200 || !reply.body.dense) throw new Error(JSON.stringify(reply.body))
+    return performance.now() - began
+  }
+  for (let i = 0; i < 20; i++) await ask(`${warming?.question} ${i}`)
+  const first = []
+  for (const { question } of measured) first.push(await ask(question))
+  const again = []
+  for (const { question } of measured) again.push(await ask(question))
+  const passages = uploaded.body.files.reduce((sum, file) => sum + file.chunks, 0)
+  return {
+    passages,
+    p50: quantile(first, 0.5),
+    p99: quantile(first, 0.99),
+    repeated: quantile(again, 0.5),
+  }
+}

@@ -1,0 +1,33 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const data = join(root, 'test-e2e', 'data')
+const OWN = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'docs/contributing/add-a-route.md',
+  'docs/contributing/request.md',
+]
+
+export interface Question {
+  question: string
+  /** The file that answers. */
+  source: string
+  /** Words that stand in the right passage and nowhere else. */
+  answer: string
+}
+
+/** The repository's own documents, three public-domain texts, and questions written by hand about them. */
+export async function demoDocuments(): Promise<{ files: File[]; questions: Question[] }> {
+  const texts = (await readdir(data)).filter(
+    (name) => /\.(txt|md|html)$/.test(name) && name !== 'README.md',
+  )
+  const paths = [...texts.map((name) => join(data, name)), ...OWN.map((name) => join(root, name))]
+  const files = paths.map(
+    async (path) => new File([await readFile(path)], path.slice(path.lastIndexOf('/') + 1)),
+  )
+  const questions = JSON.parse(await readFile(join(data, 'questions.json'), 'utf8')) as Question[]
+  return { files: await Promise.all(files), questions }
+}
