@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { refresh, revoke } from '@guildhall/contracts/auth'
+import { createSealer } from '@guildhall/outbound/sealed'
+import { people } from '@guildhall/sandbox/demo'
+import { decodeJwt } from 'jose'
+import { callerOf, type TestAuth, testAuth } from '../testing.ts'
+import { issuePair } from './issue.ts'
+import { GRACE_MS } from './routes.ts'
+import { openSigner } from './signer.ts'
+
+const DAY_MS = 86_400_000
+
+/** A pair as a sign-in makes it. */
+async function newPair({ db, settings, clock }: TestAuth) {
+  const signer = await openSigner(db, createSealer(settings.SECRET_KEY, 'auth.signing_keys'))
+  const now = () => new Date(Date.now() + clock.ahead)
+  return db.transaction().execute((trx) => issuePair(trx, { signer, now }, people.officer))
+}
+
+const refreshWith = (auth: TestAuth, refresh_token: string) =>
+  auth.as({}).call(refresh, { body: { refresh_token } })
+
+async function refreshed(auth: TestAuth, token: string) {
+  const reply = await refreshWith(auth, token)
+  assert.ok(reply.status === 200, JSON.stringify(reply.body))
+  return reply.body
+}
+
+const revokedTokens = async ({ db }: TestAuth) =>
+  (await db.selectFrom('revoked_tokens').select('jti').execute()).map(({ jti }) => jti)
+
+test('a refresh gives a new pair for the same person', async (t) => {
+  const auth = await testAuth(t)
+  const first = await newPair(auth)
+  const second = await refreshed(auth, first.refresh_token)
+  assert.notEqual(second.refresh_token, first.refresh_token)
+  assert.equal(decodeJwt(second.access_token).chat_user_id, people.officer.id)
+})
+
+test('two tabs that refresh at once both get a pair', async (t) => {
+  const auth = await testAuth(t)
+  const { refresh_token } = await newPair(auth)
+  const replies = await Promise.all([
+    refreshWith(auth, refresh_token),
+    refreshWith(auth, refresh_token),
+  ])
+  assert.deepEqual(
+    replies.map(({ status }) => status),
+    [200, 200],
+  )
+})
+
+test('a spent token used after the grace ends the family, its access tokens included', async (t) => {
+  const auth = await testAuth(t)
+  const first = await newPair(auth)
+  const second = await refreshed(auth, first.refresh_token)
+  auth.clock.ahead = GRACE_MS + 1_000
+  assert.equal((await refreshWith(auth, first.refresh_token)).status, 401)
+  assert.equal((await refreshWith(auth, second.refresh_token)).status, 401)
+  const jtis = [first, second].map(({ access_token }) => decodeJwt(access_token).jti)
+  assert.deepEqual((await revokedTokens(auth)).sort(), jtis.sort())
+})
+
+test('within the grace a spent token whose successor was used ends the family', async (t) => {
+  const auth = await testAuth(t)
+  const first = await newPair(auth)
+  const second = await refreshed(auth, first.refresh_token)
+  const third = await refreshed(auth, second.refresh_token)
+  assert.equal((await refreshWith(auth, first.refresh_token)).status, 401)
+  assert.equal((await refreshWith(auth, third.refresh_token)).status, 401)
+})
+
+test('a refresh token counts seven days', async (t) => {
+  const auth = await testAuth(t)
+  const { refresh_token } = await newPair(auth)
+  auth.clock.ahead = 7 * DAY_MS + 1_000
+  assert.equal((await refreshWith(auth, refresh_token)).status, 401)
+})
+
+test('unknown and malformed refresh tokens are refused', async (t) => {
+  const auth = await testAuth(t)
+  assert.equal((await refreshWith(auth, 'unknown')).status, 401)
+  assert.equal((await refreshWith(auth, '')).status, 400)
+})
+
+test('revoking an access token ends its whole session, also without the refresh token', async (t) => {
+  const auth = await testAuth(t)
+  const pair = await newPair(auth)
+  const { jti = '', exp = 0 } = decodeJwt(pair.access_token)
+  const caller = { kind: 'platform' as const, ...callerOf(people.officer, jti, exp) }
+  assert.equal((await auth.as({ caller }).call(revoke, { body: {} })).status, 200)
+  assert.deepEqual(await revokedTokens(auth), [jti])
+  assert.equal((await refreshWith(auth, pair.refresh_token)).status, 401)
+})
+
+test('tokens are stored only as hashes', async (t) => {
+  const auth = await testAuth(t)
+  const pair = await newPair(auth)
+  const rows = JSON.stringify(await auth.db.selectFrom('token_pairs').selectAll().execute())
+  assert.ok(!rows.includes(pair.refresh_token))
+  assert.ok(!rows.includes(pair.access_token))
+})
+
+test('ten that start at once make one signing key', async (t) => {
+  const auth = await testAuth(t)
+  await auth.db.deleteFrom('signing_keys').execute()
+  const sealer = createSealer(auth.settings.SECRET_KEY, 'auth.signing_keys')
+  await Promise.all(Array.from({ length: 10 }, () => openSigner(auth.db, sealer)))
+  const { length } = await auth.db.selectFrom('signing_keys').select('kid').execute()
+  assert.equal(length, 1)
+})
