@@ -44,7 +44,10 @@ export function createDirectory(bus: Bus) {
     ttl: SUPERADMIN_MS,
     fetchMethod: (chat_user_id) => ask(bus, isSuperadmin, { chat_user_id }),
   })
-  onChanged(bus, changed.org, () => orgs.clear())
+  onChanged(bus, changed.org, () => {
+    orgs.clear()
+    tokens.clear() // they carry their org
+  })
   onChanged(bus, changed.machineToken, () => tokens.clear())
 
   return {

@@ -44,8 +44,8 @@ export async function forward(
   })
   reply.raw.once('close', () => outgoing.destroy())
   const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>
-  if (req.body)
-    pipeline(limited(req.body as Readable, route.maxBytes ?? MEBIBYTE), outgoing, noteIn(req))
+  const body = req.body ? limited(req.body as Readable, route.maxBytes ?? MEBIBYTE) : undefined
+  if (body) pipeline(body.bytes, outgoing, noteIn(req))
   else outgoing.end()
   try {
     const [answer] = await answered
@@ -54,7 +54,7 @@ export async function forward(
       .headers(endToEnd(answer.headers))
       .send(answer)
   } catch (cause) {
-    if (cause instanceof AppError) throw cause
+    if (body?.exceeded()) throw tooLarge(route)
     throw new AppError(
       'unavailable',
       'service.unreachable',
@@ -65,20 +65,24 @@ export async function forward(
 }
 
 /** Throws before a byte is read where the length alone says too much. */
-export function checkLength({ headers }: FastifyRequest, { maxBytes = MEBIBYTE }: Route) {
-  if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
+export function checkLength({ headers }: FastifyRequest, route: Route) {
+  if (Number(headers['content-length'] ?? 0) > (route.maxBytes ?? MEBIBYTE)) throw tooLarge(route)
 }
 
-async function* limited(body: Readable, maxBytes: number) {
+/** A body of unknown length, which fails once it is longer than it may be. */
+function limited(body: Readable, maxBytes: number) {
   let bytes = 0
-  for await (const chunk of body) {
-    bytes += chunk.length
-    if (bytes > maxBytes) throw tooLarge(maxBytes)
-    yield chunk
+  async function* counted() {
+    for await (const chunk of body) {
+      bytes += chunk.length
+      if (bytes > maxBytes) throw new Error('The body is too large')
+      yield chunk
+    }
   }
+  return { bytes: counted(), exceeded: () => bytes > maxBytes }
 }
 
-const tooLarge = (maxBytes: number) =>
+const tooLarge = ({ maxBytes = MEBIBYTE }: Route) =>
   new AppError('too_large', 'request.too_large', `The body may have ${maxBytes} bytes at most`)
 
 /** The client's hanging up is no error of ours. */

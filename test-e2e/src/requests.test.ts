@@ -61,7 +61,7 @@ test('a trailing slash changes nothing, an escaped letter is that letter, and a 
 })
 
 test('dots and empty parts in a source key are refused, escaped or not', async () => {
-  for (const key of ['a/../b', 'a/%2e%2e/b', 'a%2F..%2Fb', 'a//b', '.hidden', 'a/', '%00']) {
+  for (const key of ['a/../b', 'a/%2e%2e/b', 'a%2F..%2Fb', 'a//b', '.hidden', '%00']) {
     const { status, body } = await send('GET', `/api/knowledge/sources/${key}`, bearer(agent))
     assert.deepEqual([key, status, JSON.parse(body).code], [key, 400, 'request.invalid'])
   }

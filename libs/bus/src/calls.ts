@@ -1,5 +1,11 @@
 import { type Call, subjectOfCall } from '@guildhall/contracts/call'
-import { AppError, type Detail, type Kind } from '@guildhall/service/errors'
+import {
+  AppError,
+  type Detail,
+  databaseAway,
+  isDatabaseAway,
+  type Kind,
+} from '@guildhall/service/errors'
 import {
   headers,
   type Msg,
@@ -71,7 +77,8 @@ async function respond<C extends Call>(bus: Bus, call: C, handle: Handle<C>, mes
   message.respond(JSON.stringify(answered))
 }
 
-function problemOf(bus: Bus, call: Call, thrown: unknown, request_id: string | undefined) {
+function problemOf(bus: Bus, call: Call, error: unknown, request_id: string | undefined) {
+  const thrown = isDatabaseAway(error) ? databaseAway(error) : error
   if (thrown instanceof AppError) {
     const { kind, code, message, details } = thrown
     return { kind, code, message, ...(details && { details: [...details] }) }

@@ -32,7 +32,9 @@ export function openDb<T>({ url, schema, log }: OpenOptions): Kysely<T> & AsyncD
     application_name: `guildhall-${schema}`,
     options: `-c search_path=${schema}`,
   })
-  // without this a killed idle connection is an uncaught error
-  pool.on('error', (error) => log.warn({ err: error }, 'Lost a database connection'))
+  const lost = (error: Error) => log.warn({ err: error }, 'Lost a database connection')
+  // without these a connection that is killed is an uncaught error: the pool hears idle ones only
+  pool.on('error', lost)
+  pool.on('connect', (client) => client.on('error', lost))
   return new KyselyDb<T>({ dialect: new PostgresDialect({ pool }) })
 }

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
-import { AppError, STATUS } from './errors.ts'
+import { AppError, databaseAway, isDatabaseAway, STATUS } from './errors.ts'
 
 /** Fastify's own refusals, in our words. Codes: fastify.dev/docs/latest/Reference/Errors. */
 const FASTIFY: Record<string, AppError> = {
@@ -71,6 +71,7 @@ export function answerError(thrown: unknown, req: FastifyRequest, reply: Fastify
 }
 
 function known(error: unknown) {
+  if (isDatabaseAway(error)) return databaseAway(error)
   const { code, name } = error as { code?: string; name?: string }
   if (code && FASTIFY[code]) return FASTIFY[code]
   // what our own JSON parser throws has a status and no code

@@ -11,7 +11,7 @@ import {
   Redirect,
   type Route,
 } from '@guildhall/contracts/route'
-import Fastify, { type FastifyBaseLogger, type FastifyRequest } from 'fastify'
+import Fastify, { type FastifyBaseLogger, type FastifyRequest, LogController } from 'fastify'
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { answerError } from './answer-error.ts'
 import { CALLER_HEADER, type Identity, openIdentity } from './caller-token.ts'
@@ -42,7 +42,7 @@ export type App = ReturnType<typeof createApp>
 export function createApp({ service, log, callerKey, ready }: AppDeps) {
   const app = Fastify({
     loggerInstance: log as FastifyBaseLogger,
-    disableRequestLogging: true, // the gateway writes the one line of a request
+    logController: new LogController({ disableRequestLogging: true }), // the gateway writes that line
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH, ignoreTrailingSlash: true },
     frameworkErrors: answerError,
     return503OnClosing: false, // what still arrives on open connections is answered, not refused
@@ -54,6 +54,7 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
     throw notFound()
   })
   app.decorateRequest('identity')
+  app.removeContentTypeParser('text/plain')
   app.register(multipart)
   addProbes(app, ready)
 

@@ -48,3 +48,24 @@ export class AppError extends Error {
 
 /** The one answer for unknown, switched off and somebody else's, so that they look alike. */
 export const notFound = () => new AppError('not_found', 'route.not_found', 'Not found')
+
+/** SQLSTATE classes and errors of Node that mean: the database is away or going, and may come back. */
+const AWAY = /^(08...|57P0[123]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT)$/
+/** What pg says of a connection that broke, without any code. */
+const BROKEN =
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/
+
+/** True for an error of Postgres that means it is away, not that the statement is wrong. */
+export function isDatabaseAway(error: unknown): boolean {
+  const { code = '', message = '' } = error as { code?: string; message?: string }
+  return AWAY.test(code) || BROKEN.test(message)
+}
+
+/** What a caller is told while the database is away. Whether a write happened is then unknown. */
+export const databaseAway = (cause: unknown) =>
+  new AppError(
+    'unavailable',
+    'database.unavailable',
+    'The database does not answer at the moment; try again',
+    { cause },
+  )

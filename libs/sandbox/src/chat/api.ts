@@ -64,12 +64,10 @@ function tokenRoute(api: FastifyInstance, { world, grants }: Deps) {
   api.post('/oauth2/token', async (req, reply) => {
     const asked = TokenRequest.safeParse(req.body)
     if (!asked.success)
-      return reply
-        .code(400)
-        .send({
-          error: 'unsupported_grant_type',
-          error_description: 'Grant type None is not supported',
-        })
+      return reply.code(400).send({
+        error: 'unsupported_grant_type',
+        error_description: 'Grant type None is not supported',
+      })
     const { code, redirect_uri, code_verifier } = asked.data
     const [id, secret] = basic(req) ?? [asked.data.client_id, asked.data.client_secret]
     const { clientId, clientSecret } = world.application

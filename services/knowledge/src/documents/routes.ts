@@ -17,12 +17,16 @@ import { vectorsOf } from '../sources/vectors.ts'
 import { writeSource } from '../sources/write.ts'
 
 export function documentRoutes(app: App, deps: Deps) {
-  const { db, config, log } = deps
+  const { db, config } = deps
 
   app.implement(uploadDocuments, async ({ org, caller, body: { files, folder, ...labels } }) => {
     checkPublic(labels.public, org, config.KNOWLEDGE_PUBLISHERS)
     const done: UploadedDocument[] = []
-    for (const file of files) done.push(await upload(file, done))
+    for (const file of files) {
+      const key = keyOf(folder, file.name)
+      const twice = done.some((one) => one.key === key)
+      done.push(await upload(deps, org, caller, { file, key, ...labels }, twice))
+    }
     const failed = done.filter(({ error }) => error !== null).length
     const indexed = done.filter(({ changed }) => changed).length
     const counts = { indexed, unchanged: done.length - indexed - failed, failed }
@@ -30,33 +34,39 @@ export function documentRoutes(app: App, deps: Deps) {
       .transaction()
       .execute((trx) => enqueue(trx, audit(documentsUploaded, caller, org, counts)))
     return { files: done, ...counts }
-
-    /** One failing file does not stop the others. */
-    async function upload(
-      file: UploadedFile,
-      before: UploadedDocument[],
-    ): Promise<UploadedDocument> {
-      const key = `${folder}/${file.name}`.toLowerCase().replace(/[^a-z0-9._:/-]+/g, '-')
-      try {
-        if (!SourceKey.safeParse(key).success)
-          throw new AppError(
-            'invalid',
-            'document.name',
-            'The name has no letters or digits that a key may hold',
-          )
-        if (before.some((one) => one.key === key))
-          throw new AppError('conflict', 'document.twice', `Another file of this upload is ${key}`)
-        const { chunks, changed } = await writeDocument(deps, org, caller, { file, key, ...labels })
-        return { file: file.name, key, changed, chunks, error: null }
-      } catch (error) {
-        if (!(error instanceof AppError))
-          log.error({ err: error, key }, 'A document could not be stored')
-        const said = error instanceof AppError ? error.message : 'Internal error'
-        return { file: file.name, key: null, changed: false, chunks: 0, error: said }
-      }
-    }
   })
 }
+
+const keyOf = (folder: string, name: string) =>
+  `${folder}/${name}`.toLowerCase().replace(/[^a-z0-9._:/-]+/g, '-')
+
+/** One failing file does not stop the others: its error stands in its place. */
+async function upload(
+  deps: Deps,
+  org: OrgRef,
+  caller: Caller,
+  document: Document,
+  twice: boolean,
+): Promise<UploadedDocument> {
+  const { file, key } = document
+  try {
+    if (!SourceKey.safeParse(key).success) throw unusableName(key)
+    if (twice) throw new AppError('conflict', 'document.twice', `Another file here is ${key}`)
+    const { chunks, changed } = await writeDocument(deps, org, caller, document)
+    return { file: file.name, key, changed, chunks, error: null }
+  } catch (error) {
+    if (!(error instanceof AppError)) deps.log.error({ err: error, key }, 'A document failed')
+    const said = error instanceof AppError ? error.message : 'Internal error'
+    return { file: file.name, key: null, changed: false, chunks: 0, error: said }
+  }
+}
+
+const unusableName = (key: string) =>
+  new AppError(
+    'invalid',
+    'document.name',
+    `The name gives the key ${key}, which is none; rename it`,
+  )
 
 interface Document {
   file: UploadedFile
