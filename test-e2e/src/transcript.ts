@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { people } from '@guildhall/sandbox/demo'
+import { startStack } from '@guildhall/scripts/stack'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const readme = join(root, 'README.md')
+const BEGIN = '<!-- transcript:begin (npm run transcript) -->'
+const END = '<!-- transcript:end -->'
+
+const JSON_BODY = "-H 'content-type: application/json'"
+const OFFICER = '-H "authorization: Bearer $officer"'
+const AGENT = '-H "authorization: Bearer $agent"'
+
+/** What a newcomer types, and above each what it does. `show` prints JSON from standard input by an expression. */
+const STEPS: [said: string, command: string][] = [
+  [
+    'Sign in as the officer. A browser does these two steps by itself; the second is the button of the page.',
+    `page=$(curl -s -c jar -o /dev/null -w '%{redirect_url}' $URL/api/auth/login)
+code=$(curl -sL -b jar -o /dev/null -w '%{url_effective}' "\${page%%\\?*}" -d "\${page#*\\?}&user_id=${people.officer.id}" | sed 's/.*code=//')`,
+  ],
+  [
+    'Exchange the one-time code for tokens.',
+    `officer=$(curl -s $URL/api/auth/exchange ${JSON_BODY} -d "{\\"code\\":\\"$code\\"}" | show access_token)
+curl -s $URL/api/auth/name ${OFFICER}`,
+  ],
+  [
+    'Make a machine token for an agent. It is shown this once.',
+    `org=$(curl -s $URL/api/organizations ${OFFICER} | show organizations[0].id)
+agent=$(curl -s $URL/api/organizations/$org/tokens ${OFFICER} ${JSON_BODY} \\
+  -d '{"name":"helper","kind":"agent","scopes":["knowledge:read","knowledge:write"]}' | show token)
+curl -s $URL/api/auth/machine/whoami ${AGENT}`,
+  ],
+  [
+    "Upload this repository's own documents and three public-domain texts.",
+    `curl -s $URL/api/dashboard/demo/knowledge/documents ${OFFICER} -F folder=library \\
+  $(printf -- '-F files=@%s ' CONTRIBUTING.md docs/contributing/*.md test-e2e/data/*.txt test-e2e/data/us-*.md test-e2e/data/*.html) \\
+  | show 'files.map((one) => one.key + (one.error ?? "")).join("\\n")'`,
+  ],
+  [
+    'The agent asks.',
+    `curl -s $URL/api/knowledge/search ${AGENT} ${JSON_BODY} \\
+  -d '{"query":"How old must somebody be to become a Senator?","top_k":1}' | show 'results[0].content'
+curl -s $URL/api/knowledge/search ${AGENT} ${JSON_BODY} \\
+  -d '{"query":"Which files do I touch to add a route?","top_k":1}' | show 'results[0].source_key'`,
+  ],
+  [
+    'Every step but the searches is in the audit log.',
+    `curl -s $URL/api/organizations/$org/audit ${OFFICER} | show 'entries.map((one) => one.action + " by " + one.actor_kind).sort().join("\\n")' | uniq -c`,
+  ],
+]
+
+const HELPERS = `show() { node -e 'let text = ""; process.stdin.on("data", (part) => { text += part }).on("end", () => { const body = JSON.parse(text); with (body) console.log(eval(process.argv[1])) })' "$1"; }`
+
+/** Runs the steps in one shell against a stack of its own and answers what it prints, as it stands in the README. */
+export async function transcript(): Promise<string> {
+  const home = await mkdtemp(join(tmpdir(), 'guildhall-transcript-'))
+  const env = { ...process.env, PORT: '0', LOG_LEVEL: 'fatal' }
+  const stack = await startStack({ home, env })
+  try {
+    const outputs = await runSteps(home, { ...process.env, URL: stack.url })
+    const blocks = STEPS.map(
+      ([said, command], i) => `# ${said}\n${prompted(command)}\n${outputs[i] ?? ''}`,
+    )
+    return `\`\`\`console\n${blocks.join('\n').trimEnd()}\n\`\`\``
+  } finally {
+    await stack[Symbol.asyncDispose]()
+    await rm(home, { recursive: true, force: true })
+  }
+}
+
+async function runSteps(home: string, env: NodeJS.ProcessEnv): Promise<string[]> {
+  const mark = '=== next step'
+  const script = STEPS.map(
+    ([, command]) =>
+      `${command.replaceAll(' jar ', ` ${home}/jar `)}\nsleep 0.3\necho; echo '${mark}'`,
+  )
+  const shell = spawn('bash', ['-c', `set -euo pipefail\n${HELPERS}\n${script.join('\n')}`], {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let output = ''
+  shell.stdout.on('data', (chunk) => {
+    output += chunk
+  })
+  const [code] = await once(shell, 'close')
+  if (code !== 0) throw new Error(`The transcript failed:\n${output}`)
+  return output.split(mark).map((text) => (text.trim() ? `${text.trim()}\n` : ''))
+}
+
+const prompted = (command: string) =>
+  command
+    .split('\n')
+    .map((line, i, lines) => (lines[i - 1]?.endsWith('\\') ? line : `$ ${line}`))
+    .join('\n')
+
+/** The README with its transcript replaced. */
+export async function readmeWith(text: string): Promise<string> {
+  const there = await readFile(readme, 'utf8')
+  const [before = '', after = ''] = [
+    there.slice(0, there.indexOf(BEGIN)),
+    there.slice(there.indexOf(END)),
+  ]
+  return `${before}${BEGIN}\n\n${text}\n\n${after}`
+}
+
+if (import.meta.main && process.argv.includes('--write'))
+  await writeFile(readme, await readmeWith(await transcript()))
