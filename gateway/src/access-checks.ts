@@ -26,12 +26,19 @@ export function createAccessChecks({
   return {
     /** Throws where the person may not act on the org; answers whether it is the superadmin. */
     async checkOfficer(route: Route, person: Person, org: OrgRef): Promise<boolean> {
-      const { allowed, reason, superadmin } = await directory.decide(person.chat_user_id, org.id)
+      const { allowed, reason, superadmin } = await decide(person, org)
       if (allowed) return superadmin
       const why = reason ?? 'not_org_officer'
       note(enforce ? 'deny' : 'would_deny', why, route, person, org)
       if (enforce) throw denied(why)
       return false
+    },
+
+    /** Notes that a platform token was needed and none that counts came. */
+    noteNoCredential({ method, url }: Route, org?: OrgRef) {
+      const where = `route=${method} ${url} org=${org?.prefix ?? '-'}`
+      const reason = 'no_platform_credential'
+      log.warn({ reason }, `access decision=deny reason=${reason} ${where} credential=none`)
     },
 
     /** Throws unless the person is the superadmin. */
@@ -40,6 +47,16 @@ export function createAccessChecks({
       note('deny', 'not_superadmin', route, person)
       throw denied('not_superadmin')
     },
+  }
+
+  /** A decision that does not come in time is one that the chat platform did not give. */
+  function decide(person: Person, org: OrgRef) {
+    return directory.decide(person.chat_user_id, org.id).catch((error) => {
+      if (error instanceof AppError && error.kind === 'unavailable') {
+        return { allowed: false, reason: 'bot_unavailable' as const, superadmin: false }
+      }
+      throw error
+    })
   }
 
   function note(

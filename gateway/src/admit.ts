@@ -26,7 +26,6 @@ export function createAdmit({ directory, platformTokens, accessChecks }: Deps) {
     token: string,
     org: OrgRef | undefined,
   ): Promise<Admitted> {
-    if (token.startsWith(MACHINE_TOKEN_PREFIX)) throw unauthenticated() // not a JWT
     const claims = await platformTokens.verify(token)
     const person = personOf(claims)
     const { accepts } = route.caller
@@ -41,7 +40,7 @@ export function createAdmit({ directory, platformTokens, accessChecks }: Deps) {
     return { caller: { kind: 'platform', ...person }, org }
   }
 
-  async function asMachine(route: Route, token: string, named: OrgRef | undefined) {
+  async function asMachine(route: Route, token: string | undefined, named: OrgRef | undefined) {
     const admitted = await findMachine(directory, token)
     const { caller, org } = admitted
     if (named && named.id !== org.id) throw otherOrg()
@@ -75,15 +74,17 @@ export function createAdmit({ directory, platformTokens, accessChecks }: Deps) {
     const { accepts } = route.caller
     const token = bearerOf(authorization)
     if (accepts.includes('public')) return asAnyone(route, token, org)
-    if (!token) throw unauthenticated()
-    return accepts.includes('machine')
-      ? asMachine(route, token, org)
-      : asPlatform(route, token, org)
+    if (accepts.includes('machine')) return asMachine(route, token, org)
+    if (!token || token.startsWith(MACHINE_TOKEN_PREFIX)) {
+      accessChecks.noteNoCredential(route, org)
+      throw unauthenticated()
+    }
+    return asPlatform(route, token, org)
   }
 }
 
 /** The caller and org of a machine token that counts. */
-async function findMachine(directory: Directory, token: string) {
+async function findMachine(directory: Directory, token = '') {
   if (!token.startsWith(MACHINE_TOKEN_PREFIX)) throw unauthenticated()
   const found = await directory.findMachineToken(hash('sha256', token, 'base64url'))
   if (!found || (found.expires_at && Date.parse(found.expires_at) <= Date.now())) {

@@ -21,7 +21,7 @@ import type { Admitted, createAdmit } from './admit.ts'
 import type { Config } from './config.ts'
 import { checkLength, forward } from './forward.ts'
 import { createLimits } from './limits.ts'
-import { addOwnRoutes } from './own-routes.ts'
+import { addOwnRoutes, isDisabled } from './own-routes.ts'
 
 export interface Deps {
   config: Config
@@ -59,6 +59,10 @@ export function buildGateway(deps: Deps) {
   app.addContentTypeParser('*', (_req, body, done) => done(null, body)) // flows through unread
   app.register(helmet, { crossOriginResourcePolicy: { policy: 'same-site' } })
   app.register(cors, { origin: allowedOrigins(config), credentials: true, maxAge: 600 })
+  app.addHook('onSend', async (req, reply, payload) => {
+    reply.header('x-request-id', req.id)
+    return payload
+  })
   app.addHook('onResponse', async (req, { statusCode, elapsedTime }) => {
     const { method, url = '-' } = req.routeOptions
     const ms = Math.round(elapsedTime * 10) / 10
@@ -68,7 +72,7 @@ export function buildGateway(deps: Deps) {
     )
   })
   app.register(async (scope) => {
-    addOwnRoutes(scope, deps)
+    scope.register(async (own) => addOwnRoutes(own, deps))
     addContractRoutes(scope, deps)
   })
   return app
@@ -85,15 +89,15 @@ function addContractRoutes(app: FastifyInstance, { config, admit, services }: De
       method: route.method,
       url: route.url.replace(/\*\w+$/, '*'),
       onRequest: async (req) => {
-        await limits.count(req, route)
-        if (isDisabled(route, req.params, config.DISABLED_ROUTES)) throw notFound()
+        await limits.arrive(req, route)
+        if (isDisabled(pathOf(route, req.params), config.DISABLED_ROUTES)) throw notFound()
         checkLength(req, route)
         req.admitted = await admit(route, orgOf(req.params), req.headers.authorization)
+        await limits.admit(req, route, req.admitted.caller)
       },
       onSend: async (req, reply, payload) => {
-        if (isFailedCredential(route, reply.statusCode)) await limits.countFailure(req)
-        reply.header('x-request-id', req.id)
-        if (route.noStore) reply.header('cache-control', 'no-store')
+        await limits.refuse(req, route, reply.statusCode)
+        if (route.noStore && reply.statusCode !== 404) reply.header('cache-control', 'no-store')
         return payload
       },
       handler: (req, reply) => {
@@ -116,16 +120,9 @@ function orgOf({ org, org_id }: Record<string, string>) {
   return /^\d{1,9}$/.test(org_id) ? Number(org_id) : ''
 }
 
-/** A switched-off prefix is compared with the path as it was understood, however it was spelled. */
-function isDisabled(route: Route, params: Record<string, string>, prefixes: string[]) {
-  if (prefixes.length === 0) return false
-  const path = route.url.replace(/:(\w+)|\*\w+/g, (_, name = '*') => params[name] ?? '')
-  return prefixes.some((prefix) => path.startsWith(prefix) || `${path}/` === prefix)
-}
-
-function isFailedCredential({ rate }: Route, status: number) {
-  return status === 401 || (rate === 'sign_in' && status === 400)
-}
+/** The path as it was understood, however it was spelled. */
+const pathOf = ({ url }: Route, params: Record<string, string>) =>
+  url.replace(/:(\w+)|\*\w+/g, (_, name = '*') => params[name] ?? '')
 
 /** Only the cookies that the contract lists go on, by their plain or their `__Host-` name. */
 function cookiesFor(

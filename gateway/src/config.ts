@@ -41,6 +41,10 @@ export const Settings = z.object({
   DISABLED_ROUTES: z
     .string()
     .default('')
+    .refine(
+      (text) => list(text).every((prefix) => prefix.startsWith('/')),
+      'each prefix begins with /',
+    )
     .transform(list)
     .describe('Path prefixes that answer 404; a folder ends with /'),
   TRUST_PROXY: z

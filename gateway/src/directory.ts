@@ -6,6 +6,7 @@ import { changed } from '@guildhall/contracts/event'
 import { findOrg } from '@guildhall/contracts/orgs'
 import type { OrgRef } from '@guildhall/contracts/route'
 import { findMachineToken } from '@guildhall/contracts/tokens'
+import { kept } from '@guildhall/service/kept'
 import { LRUCache } from 'lru-cache'
 import type { z } from 'zod'
 
@@ -52,18 +53,17 @@ export function createDirectory(bus: Bus) {
 
   return {
     async findOrg(key: string | number) {
-      return (orgs.get(key) ?? (await orgs.forceFetch(key))).org ?? undefined
+      return (await kept(orgs, key)).org ?? undefined
     },
     async findMachineToken(sha256: string) {
-      return (tokens.get(sha256) ?? (await tokens.forceFetch(sha256))).token ?? undefined
+      return (await kept(tokens, sha256)).token ?? undefined
     },
     decide(chat_user_id: string, org_id: number) {
       const key = `${chat_user_id}@${org_id}`
-      return decisions.get(key) ?? decisions.forceFetch(key, { context: { chat_user_id, org_id } })
+      return kept(decisions, key, { context: { chat_user_id, org_id } })
     },
     async isSuperadmin(chat_user_id: string) {
-      return (superadmins.get(chat_user_id) ?? (await superadmins.forceFetch(chat_user_id)))
-        .superadmin
+      return (await kept(superadmins, chat_user_id)).superadmin
     },
   }
 }

@@ -28,23 +28,31 @@ interface To {
   headers: Record<string, string>
 }
 
+/** Milliseconds until a service must have begun its answer. Uploads that are indexed take a while. */
+const ANSWER_MS = 300_000
+
 /** Passes the request on and the answer back. Streams are never held; either side's hanging up ends the other. */
 export async function forward(
   req: FastifyRequest,
   reply: FastifyReply,
   { route, agent, service, headers }: To,
 ) {
+  const body = req.body ? limited(req.body as Readable, route.maxBytes ?? MEBIBYTE) : undefined
+  // without a body its length must not go on: the service would wait for it, or take the next request for it
+  const dropped = body ? NOT_FOR_SERVICES : [...NOT_FOR_SERVICES, 'content-length']
   const outgoing = request({
     agent,
     hostname: service.hostname,
     port: service.port,
     path: req.raw.url,
     method: req.method,
-    headers: { ...endToEnd(req.headers, NOT_FOR_SERVICES), ...headers },
+    timeout: ANSWER_MS,
+    headers: { ...endToEnd(req.headers, dropped), ...headers },
   })
+  outgoing.on('error', noteIn(req)) // also after the answer has begun
+  outgoing.on('timeout', () => outgoing.destroy(new Error('The service did not answer in time')))
   reply.raw.once('close', () => outgoing.destroy())
   const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>
-  const body = req.body ? limited(req.body as Readable, route.maxBytes ?? MEBIBYTE) : undefined
   if (body) pipeline(body.bytes, outgoing, noteIn(req))
   else outgoing.end()
   try {

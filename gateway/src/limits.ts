@@ -1,20 +1,27 @@
 import { hash } from 'node:crypto'
+import type { Caller } from '@guildhall/contracts/caller'
 import type { Route } from '@guildhall/contracts/route'
-import { MACHINE_TOKEN_PREFIX } from '@guildhall/contracts/tokens'
 import { AppError } from '@guildhall/service/errors'
 import type { FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { Config } from './config.ts'
 
 const SECONDS = 60
+const MOST_KNOWN = 10_000
 
-/** Counts requests in this gateway's memory (decisions.md § 0, Rate limits). */
+/**
+ * Counts requests in this gateway's memory (decisions.md § 0, Rate limits): by address until a credential
+ * is verified, and then by whom it stands for, so that no spelling of it counts anew.
+ */
 export function createLimits(config: Config) {
   const credential = counter(config.RATE_CREDENTIAL_PER_MINUTE)
   const machine = counter(config.RATE_MACHINE_PER_MINUTE)
   const search = counter(config.RATE_SEARCH_PER_MINUTE)
   const address = counter(config.RATE_ADDRESS_PER_MINUTE)
   const failures = counter(config.RATE_FAILED_SIGN_INS_PER_MINUTE)
+  /** Credentials that were good lately: an address full of bad ones does not lock these out. */
+  const good = new LRUCache<string, true>({ max: MOST_KNOWN, ttl: SECONDS * 1000 })
 
   async function checkFailures(ip: string) {
     const known = await failures?.get(ip)
@@ -22,22 +29,39 @@ export function createLimits(config: Config) {
   }
 
   return {
-    /** Counts a request; throws 429 past the limit of its credential, else of its address. */
-    async count({ headers, ip }: FastifyRequest, { rate }: Route) {
-      const { authorization } = headers
-      if (authorization || rate === 'sign_in') await checkFailures(ip)
-      if (!authorization) return spend(address, ip)
-      const key = hash('sha256', authorization, 'base64url')
-      if (rate === 'search') await spend(search, key)
-      await spend(authorization.includes(MACHINE_TOKEN_PREFIX) ? machine : credential, key)
+    /** Before anything is verified. Throws 429. */
+    async arrive({ headers: { authorization }, ip }: FastifyRequest, { rate, caller }: Route) {
+      const isKnown = authorization !== undefined && good.has(keyOf(authorization))
+      if ((authorization && !isKnown) || rate === 'sign_in') await checkFailures(ip)
+      if (!authorization || caller.accepts.includes('public')) await spend(address, ip)
     },
 
-    /** Counts a credential or a sign-in that was refused. */
-    async countFailure({ ip }: FastifyRequest) {
+    /** Once it is known who calls. Throws 429. */
+    async admit({ headers: { authorization } }: FastifyRequest, { rate }: Route, caller: Caller) {
+      if (!authorization || caller.kind === 'public') return
+      good.set(keyOf(authorization), true)
+      const who = caller.kind === 'machine' ? caller.token_id : caller.chat_user_id
+      if (rate === 'search') await spend(search, who)
+      await spend(caller.kind === 'machine' ? machine : credential, who)
+    },
+
+    /** Counts a credential, or a code of a sign-in, that was refused. */
+    async refuse(
+      { headers: { authorization }, ip }: FastifyRequest,
+      { rate }: Route,
+      status: number,
+    ) {
+      const failed = authorization
+        ? status === 401
+        : rate === 'sign_in' && [400, 401].includes(status)
+      if (!failed) return
+      if (authorization) good.delete(keyOf(authorization))
       await failures?.penalty(ip)
     },
   }
 }
+
+const keyOf = (authorization: string) => hash('sha256', authorization, 'base64url')
 
 /** Nothing where the limit is off. */
 function counter(points: number) {

@@ -1,6 +1,6 @@
 import { connectBus } from '@guildhall/bus/connect'
 import { createErrorEvents } from '@guildhall/bus/error-events'
-import { services } from '@guildhall/contracts/names'
+import type { Service } from '@guildhall/contracts/names'
 import { callerKey } from '@guildhall/service/caller-token'
 import { createLog } from '@guildhall/service/log'
 import { addProbes } from '@guildhall/service/probes'
@@ -24,42 +24,48 @@ export async function start(config: Config): Promise<Running> {
     errors: errors.stream,
   })
   if (!enforce) log.warn('ACCESS_ENFORCE is off: what access checks deny is only logged')
-  const bus = await connectBus({ peer: 'gateway', url, internalKey, log })
+  await using opening = new AsyncDisposableStack()
+  const bus = opening.use(await connectBus({ peer: 'gateway', url, internalKey, log }))
   const ending = new AbortController()
+  opening.defer(async () => ending.abort())
   errors.attach(bus, ending.signal)
-  const revocations = watchRevocations(bus)
+  const revocations = watchRevocations(bus, ending.signal)
   const platformTokens = createPlatformTokens(bus, revocations)
   const directory = createDirectory(bus)
   const accessChecks = createAccessChecks({ directory, enforce, log })
-  const urls = { auth: config.AUTH_URL, knowledge: config.KNOWLEDGE_URL, ops: config.OPS_URL }
-  const targets = services.map((name) => [
-    name,
-    { url: new URL(urls[name]), key: callerKey(internalKey, name) },
-  ])
   const ready = {
-    nats: async () => (bus.nats.isClosed() ? 'not connected' : undefined),
+    nats: async () => void (await bus.nats.rtt()),
     revocations: async () =>
       revocations.isWatching() ? undefined : 'the revoked tokens are not read yet',
   }
+  const admin = Fastify()
+  opening.defer(() => admin.close())
+  addProbes(admin, ready)
+  await admin.listen({ host: '127.0.0.1', port: config.ADMIN_PORT })
   const app = buildGateway({
     config,
     log,
     admit: createAdmit({ directory, platformTokens, accessChecks }),
-    services: Object.fromEntries(targets),
+    services: targetsOf(config),
     ready,
   })
-  const admin = Fastify()
-  addProbes(admin, ready)
-  await admin.listen({ host: '127.0.0.1', port: config.ADMIN_PORT })
+  opening.defer(() => app.close())
   const address = await app.listen({ host, port: config.PORT })
+  const all = opening.move()
+  return { url: address, [Symbol.asyncDispose]: () => all.disposeAsync() }
+}
 
-  async function close() {
-    await app.close()
-    await admin.close()
-    ending.abort()
-    await bus[Symbol.asyncDispose]()
-  }
-  return { url: address, [Symbol.asyncDispose]: close }
+/** Where each service listens, and the key that the gateway shares with it alone. */
+function targetsOf({ INTERNAL_KEY, AUTH_URL, KNOWLEDGE_URL, OPS_URL }: Config) {
+  const target = (service: Service, url: string) => ({
+    url: new URL(url),
+    key: callerKey(INTERNAL_KEY, service),
+  })
+  return {
+    auth: target('auth', AUTH_URL),
+    knowledge: target('knowledge', KNOWLEDGE_URL),
+    ops: target('ops', OPS_URL),
+  } satisfies Record<Service, unknown>
 }
 
 if (import.meta.main) await runProcess('gateway', () => start(readConfig()))

@@ -1,4 +1,5 @@
 import { openApi } from '@guildhall/contracts/openapi'
+import { notFound } from '@guildhall/service/errors'
 import { missingParts } from '@guildhall/service/probes'
 import scalar from '@scalar/fastify-api-reference'
 import type { FastifyInstance } from 'fastify'
@@ -16,12 +17,19 @@ const DOCS_POLICY = {
   },
 }
 
+/** True if a path begins with a switched-off prefix; `/a/` also switches off `/a`. */
+export const isDisabled = (path: string, prefixes: readonly string[]) =>
+  prefixes.some((prefix) => path.startsWith(prefix) || `${path}/` === prefix)
+
 /** What the gateway answers itself: /health, /ready, /openapi.json and /docs. */
 export function addOwnRoutes(
   app: FastifyInstance,
   { config, ready }: Pick<Deps, 'config' | 'ready'>,
 ) {
   const started_at = new Date().toISOString()
+  app.addHook('onRequest', async ({ url }) => {
+    if (isDisabled(url, config.DISABLED_ROUTES)) throw notFound()
+  })
   const { GIT_COMMIT_HASH: commit, ACCESS_ENFORCE: access_enforced } = config
   app.get('/health', async () => ({ status: 'ok', commit, started_at, access_enforced }))
   app.get('/ready', async (_req, reply) => {

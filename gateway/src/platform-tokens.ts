@@ -43,12 +43,19 @@ export function createPlatformTokens(bus: Bus, revocations: Revocations) {
   }
 
   function currentKeys() {
-    keys ??= ask(bus, findSigningKeys, {}).then((set) => createLocalJWKSet(set as JSONWebKeySet))
+    keys ??= fetchKeys()
+    return keys
+  }
+
+  function fetchKeys() {
     fetchedAt = Date.now()
-    keys.catch(() => {
+    const fetched = ask(bus, findSigningKeys, {}).then((set) =>
+      createLocalJWKSet(set as JSONWebKeySet),
+    )
+    fetched.catch(() => {
       keys = undefined
     })
-    return keys
+    return fetched
   }
   return { verify }
 }

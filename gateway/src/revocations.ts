@@ -1,20 +1,24 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { ask } from '@guildhall/bus/calls'
 import type { Bus } from '@guildhall/bus/connect'
-import { isRevoked, REVOKED_BUCKET } from '@guildhall/contracts/auth'
+import { isRevoked, REVOKED_BUCKET, REVOKED_COMPLETE } from '@guildhall/contracts/auth'
+import { kept } from '@guildhall/service/kept'
 import { Kvm, type KvWatchEntry } from '@nats-io/kv'
 import { LRUCache } from 'lru-cache'
 
 const ASKED_MS = 5_000
 const MOST_ASKED = 10_000
 const PRUNE_MS = 60_000
+const AGAIN_MS = 500
 
 export type Revocations = ReturnType<typeof watchRevocations>
 
 /**
- * Knows every revoked access token by watching auth's bucket. While the watch is broken it asks auth
- * instead, and keeps the answer 5 s; if auth is away too, the asking throws and the request is refused.
+ * Knows every revoked access token by watching auth's bucket. Until auth has written it whole, and while
+ * the watch is broken, it asks auth instead and keeps the answer 5 s; if auth is away too, the asking
+ * throws and the request is refused. Ends with `signal`.
  */
-export function watchRevocations(bus: Bus) {
+export function watchRevocations(bus: Bus, signal: AbortSignal) {
   const revoked = new Map<string, number>()
   const asked = new LRUCache<string, { revoked: boolean }>({
     max: MOST_ASKED,
@@ -22,31 +26,55 @@ export function watchRevocations(bus: Bus) {
     fetchMethod: (jti) => ask(bus, isRevoked, { jti }),
   })
   let watching = false
-  let stop = () => {}
+  const timer = setInterval(prune, PRUNE_MS)
+  signal.addEventListener('abort', () => clearInterval(timer))
+  void noticeLoss()
+  void keepWatching()
 
-  bus.onConnected(async () => {
-    stop()
-    const bucket = await new Kvm(bus.js).open(REVOKED_BUCKET)
-    const { values } = await bucket.status()
-    const entries = await bucket.watch()
-    stop = () => entries.stop()
-    watching = values === 0
-    void read(entries)
-  })
-  void notice()
-  const timer = setInterval(prune, PRUNE_MS).unref()
-
-  async function read(entries: AsyncIterable<KvWatchEntry>) {
-    for await (const entry of entries) {
-      revoked.set(entry.key, entry.json<{ exp: number }>().exp)
-      if (entry.delta === 0) watching = true // the last of those that were there
+  async function keepWatching() {
+    while (!signal.aborted) {
+      await watchOnce().catch((error) =>
+        bus.log.debug({ err: error }, 'The bucket of revoked tokens cannot be watched yet'),
+      )
+      watching = false
+      await wait(AGAIN_MS, undefined, { signal }).catch(() => {})
     }
   }
-  async function notice() {
-    for await (const { type } of bus.nats.status()) {
-      if (type === 'disconnect') watching = false
+
+  /** Reads until the watch ends, which it does when the connection is lost. */
+  async function watchOnce() {
+    const bucket = await new Kvm(bus.js).open(REVOKED_BUCKET)
+    const entries = await bucket.watch()
+    const stop = () => entries.stop()
+    signal.addEventListener('abort', stop)
+    const lost = onLoss(stop)
+    let marked = false
+    for await (const entry of entries) {
+      marked ||= note(entry)
+      watching ||= marked && entry.delta === 0 // the last of those that were there
     }
-    clearInterval(timer)
+    signal.removeEventListener('abort', stop)
+    lost()
+  }
+
+  /** True for the mark of a whole bucket. */
+  function note(entry: KvWatchEntry) {
+    if (entry.key === REVOKED_COMPLETE) return true
+    if (entry.operation === 'PUT') revoked.set(entry.key, entry.json<{ exp: number }>().exp)
+    return false
+  }
+
+  const listeners = new Set<() => void>()
+  function onLoss(work: () => void) {
+    listeners.add(work)
+    return () => listeners.delete(work)
+  }
+  async function noticeLoss() {
+    for await (const { type } of bus.nats.status()) {
+      if (type !== 'disconnect') continue
+      watching = false
+      for (const stop of listeners) stop()
+    }
   }
   function prune() {
     const now = Date.now() / 1000
@@ -57,7 +85,7 @@ export function watchRevocations(bus: Bus) {
     isWatching: () => watching,
     async has(jti: string) {
       if (revoked.has(jti)) return true
-      return watching ? false : (await asked.forceFetch(jti)).revoked
+      return watching ? false : (await kept(asked, jti)).revoked
     },
   }
 }

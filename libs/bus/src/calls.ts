@@ -74,7 +74,14 @@ async function respond<C extends Call>(bus: Bus, call: C, handle: Handle<C>, mes
   } catch (thrown) {
     answered = { problem: problemOf(bus, call, thrown, request_id) }
   }
-  message.respond(JSON.stringify(answered))
+  try {
+    message.respond(JSON.stringify(answered))
+  } catch (error) {
+    bus.log.error(
+      { err: error, call: call.name },
+      'A call could not be answered; its answer may be too long',
+    )
+  }
 }
 
 function problemOf(bus: Bus, call: Call, error: unknown, request_id: string | undefined) {

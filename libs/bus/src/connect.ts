@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Peer } from '@guildhall/contracts/names'
+import { AppError } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
 import {
   type JetStreamClient,
@@ -17,7 +18,7 @@ export interface Bus extends AsyncDisposable {
   js: JetStreamClient
   jsm: JetStreamManager
   log: Log
-  /** Runs `work` now and after each reconnection; failures are logged and tried again at the next. */
+  /** Runs `work` now and after each reconnection, and again after a failure until it succeeds. */
   onConnected(work: () => Promise<void>): void
 }
 
@@ -27,32 +28,69 @@ export interface ConnectOptions {
   url: string
   internalKey: string
   log: Log
+  /** Throws `nats.unreachable` after so long; waits for ever where nothing is said. */
+  timeoutMs?: number
 }
 
 const RECONNECT_MS = 250
+/** After so long a silence the log says what is waited for. */
+const SAY_MS = 5_000
+const AGAIN_MS = 1_000
 /** How long a closing connection waits for a server that is away. */
 const DRAIN_MS = 3_000
 
 /** Connects as `peer`, waiting for a server that is not there yet. */
-export async function connectBus({ peer, url, internalKey, log }: ConnectOptions): Promise<Bus> {
+export async function connectBus({
+  peer,
+  url,
+  internalKey,
+  log,
+  timeoutMs,
+}: ConnectOptions): Promise<Bus> {
   const { username, password, host } = new URL(url)
   const credentials = username
     ? { user: decodeURIComponent(username), pass: decodeURIComponent(password) }
     : { user: peer, pass: natsPassword(internalKey, peer) }
+  const waiting = setTimeout(
+    () =>
+      log.warn(
+        `Waiting for NATS at ${host} as user ${credentials.user}: it does not answer, or refuses the password`,
+      ),
+    SAY_MS,
+  )
   const nats = await connect({
     servers: host,
     ...credentials,
     name: `guildhall-${peer}`,
     inboxPrefix: inboxPrefix(peer),
-    maxReconnectAttempts: -1,
+    maxReconnectAttempts: timeoutMs === undefined ? -1 : Math.ceil(timeoutMs / RECONNECT_MS),
     reconnectTimeWait: RECONNECT_MS,
     waitOnFirstConnect: true,
-    ignoreAuthErrorAbort: true,
+    ignoreAuthErrorAbort: timeoutMs === undefined,
   })
+    .catch((cause) => {
+      const message = `NATS at ${host} does not answer or refuses the user ${credentials.user}`
+      throw new AppError('unavailable', 'nats.unreachable', message, { cause })
+    })
+    .finally(() => clearTimeout(waiting))
   const listeners: (() => Promise<void>)[] = []
-  const run = (work: () => Promise<void>) =>
-    work().catch((error) => log.warn({ err: error }, 'Work after connecting to NATS failed'))
-  void watch(nats, log, () => listeners.map(run))
+  /** A later connection takes over what an earlier one still tries. */
+  let connection = 0
+  async function run(work: () => Promise<void>) {
+    const mine = connection
+    while (mine === connection && !nats.isClosed() && !nats.isDraining()) {
+      try {
+        return await work()
+      } catch (error) {
+        log.warn({ err: error }, 'Work after connecting to NATS failed; trying again')
+        await wait(AGAIN_MS)
+      }
+    }
+  }
+  void watch(nats, log, () => {
+    connection += 1
+    for (const work of listeners) void run(work)
+  })
   return {
     peer,
     nats,

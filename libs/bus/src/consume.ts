@@ -1,12 +1,18 @@
+import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
-import { AckPolicy, type ConsumerConfig, type JsMsg } from '@nats-io/jetstream'
+import { mayGetBetter } from '@guildhall/service/errors'
+import { AckPolicy, type Consumer, type ConsumerConfig, type JsMsg } from '@nats-io/jetstream'
 import { nanos } from '@nats-io/nats-core'
 import type { Bus } from './connect.ts'
 
 /** Milliseconds after which an unanswered message is given to somebody else. */
 const ACK_WAIT_MS = 30_000
 const HEARTBEAT_MS = ACK_WAIT_MS / 3
-const FAULT_MS = 1_000
+/** How long one request for a message waits at the server. */
+const PULL_MS = 5_000
+const FAULT_MS = 500
+/** Faults in a row after which the log says so: streams may be made a moment after their consumers. */
+const SAY_AT_FAULT = 6
 /** Grows with each delivery of a message up to a minute. */
 const BACKOFF_MS = [1_000, 5_000, 15_000, 60_000]
 
@@ -18,64 +24,63 @@ export interface Consumption {
   subject: string
   /** How many messages are worked on at once. */
   concurrency: number
-  /** Resolves once the work is committed. What it throws is logged, and the message comes again. */
+  /**
+   * Resolves once the work is committed. An error that may get better brings the message again; any other,
+   * such as a message that cannot be read, is logged and ends it.
+   */
   handle(message: JsMsg): Promise<void>
 }
 
 /**
- * Works through a stream until `signal` aborts: each message is acknowledged only after its work, kept
- * alive by heartbeats meanwhile, and given again after a failure. Finishes what it has in hand.
+ * Works through a stream until `signal` aborts: each worker takes one message, keeps it alive by
+ * heartbeats, acknowledges it after its work, and only then takes the next. Finishes what it has in hand.
  */
 export async function consume(bus: Bus, consumption: Consumption, signal: AbortSignal) {
-  let failing = false
+  let faults = 0
   while (!signal.aborted) {
     try {
-      await ensureConsumer(bus, consumption)
-      failing = false
-      await workUntilBroken(bus, consumption, signal)
+      const consumer = await openConsumer(bus, consumption)
+      faults = 0
+      const workers = Array.from({ length: consumption.concurrency }, () =>
+        work(bus, consumption, consumer, signal),
+      )
+      await Promise.all(workers)
     } catch (error) {
-      if (!failing)
-        bus.log.warn(
-          { err: error, durable: consumption.durable },
-          'Cannot consume at the moment; trying again',
-        )
-      failing = true
+      faults += 1
+      const { durable } = consumption
+      if (faults === SAY_AT_FAULT)
+        bus.log.warn({ err: error, durable }, 'Cannot consume at the moment; trying again')
+      await wait(FAULT_MS, undefined, { signal }).catch(() => {})
     }
-    if (!signal.aborted) await wait(FAULT_MS, undefined, { signal }).catch(() => {})
   }
 }
 
-async function ensureConsumer(bus: Bus, { stream, durable, subject }: Consumption) {
-  const wanted: ConsumerConfig = {
+async function openConsumer(bus: Bus, { stream, durable, subject }: Consumption) {
+  const wanted = {
     durable_name: durable,
     filter_subject: subject,
     ack_policy: AckPolicy.Explicit,
     ack_wait: nanos(ACK_WAIT_MS),
     max_deliver: -1, // attempts are counted by whoever handles the message
-    max_ack_pending: 1_000,
-  } as ConsumerConfig
+  } satisfies Partial<ConsumerConfig>
   await bus.jsm.consumers.add(stream, wanted)
+  return bus.js.consumers.get(stream, durable)
 }
 
-async function workUntilBroken(bus: Bus, consumption: Consumption, signal: AbortSignal) {
-  const { stream, durable, concurrency } = consumption
-  const consumer = await bus.js.consumers.get(stream, durable)
-  const messages = await consumer.consume({
-    max_messages: concurrency,
-    abort_on_missing_resource: true,
-  })
-  const stop = () => messages.stop()
-  signal.addEventListener('abort', stop, { once: true })
-  const inHand = new Set<Promise<void>>()
-  try {
-    for await (const message of messages) {
-      const work = handleOne(bus, consumption, message).finally(() => inHand.delete(work))
-      inHand.add(work)
-      if (inHand.size >= concurrency) await Promise.race(inHand)
+/** Throws when the stream or the consumer is gone, so that both are opened again. */
+async function work(bus: Bus, consumption: Consumption, consumer: Consumer, signal: AbortSignal) {
+  const aborted = once(signal, 'abort')
+  while (!signal.aborted) {
+    const pull = consumer.next({ expires: PULL_MS })
+    await Promise.race([pull, aborted])
+    if (!signal.aborted) {
+      const message = await pull
+      if (message) await handleOne(bus, consumption, message)
+      continue
     }
-  } finally {
-    signal.removeEventListener('abort', stop)
-    await Promise.all(inHand)
+    // not waited for: what still comes is for another process, at once
+    const giveBack = (message: JsMsg | null) => message?.nak()
+    pull.then(giveBack, (error) => bus.log.debug({ err: error }, 'The last pull ended'))
   }
 }
 
@@ -85,6 +90,14 @@ async function handleOne(bus: Bus, { handle, durable }: Consumption, message: Js
     await handle(message)
     message.ack()
   } catch (error) {
+    if (!mayGetBetter(error)) {
+      bus.log.error(
+        { err: error, durable, subject: message.subject },
+        'A message that cannot be handled was dropped',
+      )
+      message.term()
+      return
+    }
     const delay =
       BACKOFF_MS[Math.min(message.info.deliveryCount, BACKOFF_MS.length) - 1] ?? FAULT_MS
     bus.log.warn({ err: error, durable, delay }, 'A message failed and will come again')

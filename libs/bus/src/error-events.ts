@@ -62,7 +62,7 @@ function eventOf({ ts, logger, msg, err, org, route, reqId }: LogLine): ErrorEve
     created_at: ts,
     service: logger,
     org_id: org ?? null,
-    kind: err?.code ?? err?.type ?? 'Error',
+    kind: String(err?.code ?? err?.type ?? 'Error'),
     message: (err?.message ?? msg ?? '').slice(0, 2_000),
     stack: err?.stack?.slice(0, 8_000) ?? null,
     route: route ?? null,

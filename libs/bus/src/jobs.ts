@@ -2,10 +2,10 @@ import { type Job, ownerOfJob, subjectOfJob } from '@guildhall/contracts/job'
 import type { Service } from '@guildhall/contracts/names'
 import { findJobRun, type JobRun, jobStarted, startJob } from '@guildhall/contracts/ops'
 import type { Db, Trx } from '@guildhall/db/open'
-import { AppError } from '@guildhall/service/errors'
+import { AppError, isDatabaseAway, mayGetBetter } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
 import { sql } from 'kysely'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { answer } from './calls.ts'
 import type { Bus } from './connect.ts'
 import { consume } from './consume.ts'
@@ -66,7 +66,7 @@ export async function runJobs<T extends BusTables>(
           durable: durableOfJob(handler.job),
           subject: subjectOfJob(handler.job),
           concurrency: handler.job.concurrency,
-          handle: (message) => runOnce(bus, db, handler, message.json(), signal),
+          handle: (message) => runOnce(bus, db, handler, Queued.parse(message.json()), signal),
         },
         signal,
       ),
@@ -74,10 +74,8 @@ export async function runJobs<T extends BusTables>(
   )
 }
 
-interface Queued {
-  id: string
-  args: Record<string, unknown>
-}
+const Queued = z.object({ id: z.uuid(), args: z.record(z.string(), z.unknown()) })
+type Queued = z.output<typeof Queued>
 
 /** Throws to have the run tried again; a run that is over is not run again. */
 async function runOnce(
@@ -88,16 +86,25 @@ async function runOnce(
   signal: AbortSignal,
 ) {
   await insertRun(db, job, id, args)
-  const claimed = await claim(db, id)
-  if (!claimed) return
+  const attempt = await claim(db, id)
+  if (!attempt) return
   const log = bus.log.child({ job: job.name, run_id: id })
+  // one that ended with its process again and again has never come to the catch below
+  if (attempt > job.attempts)
+    return bury(db, job, { id, args }, attempt, new Error('The process ended while it ran'))
   try {
     const result = await run(job.args.parse(args) as never, { run_id: id, log, signal })
-    await finish(db, id, { state: 'done', error: null, result: JSON.stringify(result ?? null) })
+    await finish(db, id, attempt, {
+      state: 'done',
+      error: null,
+      result: JSON.stringify(result ?? null),
+    })
   } catch (error) {
-    if (signal.aborted || (claimed.attempts < job.attempts && mayGetBetter(error))) throw error
+    if (signal.aborted) await giveBack(db, id, attempt)
+    if (signal.aborted || isDatabaseAway(error)) throw error
+    if (attempt < job.attempts && mayGetBetter(error)) throw error
     log.error({ err: error }, `Job ${job.name} failed for good`)
-    await bury(db, job, { id, args }, error as Error)
+    await bury(db, job, { id, args }, attempt, error as Error)
   }
 }
 
@@ -110,40 +117,49 @@ async function insertRun(db: Db<BusTables>, job: Job, id: string, args: object) 
     .execute()
 }
 
-function claim(db: Db<BusTables>, id: string) {
-  return db
+/** Which attempt this is; nothing where the run is over. */
+async function claim(db: Db<BusTables>, id: string): Promise<number | undefined> {
+  const claimed = await db
     .updateTable('job_runs')
     .set({ state: 'running', started_at: new Date(), attempts: sql<number>`attempts + 1` })
     .where('id', '=', id)
     .where('state', 'in', ['queued', 'running'])
     .returning('attempts')
     .executeTakeFirst()
+  return claimed?.attempts
 }
 
-async function finish(
-  db: Db<BusTables>,
-  id: string,
-  end: { state: 'done' | 'failed'; error: string | null; result: string | null },
-) {
+/** A shutdown is no failed attempt. */
+async function giveBack(db: Db<BusTables>, id: string, attempt: number) {
+  await db
+    .updateTable('job_runs')
+    .set({ state: 'queued', attempts: attempt - 1 })
+    .where('id', '=', id)
+    .where('attempts', '=', attempt)
+    .execute()
+}
+
+interface End {
+  state: 'done' | 'failed'
+  error: string | null
+  result: string | null
+}
+
+/** Only the newest attempt may end a run. */
+async function finish(db: Db<BusTables>, id: string, attempt: number, end: End) {
   await db
     .updateTable('job_runs')
     .set({ ...end, finished_at: new Date() })
     .where('id', '=', id)
+    .where('attempts', '=', attempt)
     .execute()
 }
 
-function bury(db: Db<BusTables>, job: Job, run: Queued, error: Error) {
+function bury(db: Db<BusTables>, job: Job, run: Queued, attempt: number, error: Error) {
   return db.transaction().execute(async (trx) => {
-    await finish(trx, run.id, { state: 'failed', error: error.message, result: null })
+    await finish(trx, run.id, attempt, { state: 'failed', error: error.message, result: null })
     await enqueue(trx, deadLetter(job, run, error.message))
   })
-}
-
-/** A refusal stays one; an outside service or a lost connection may come back. */
-function mayGetBetter(error: unknown) {
-  return (
-    !(error instanceof AppError) || ['upstream', 'unavailable', 'rate_limited'].includes(error.kind)
-  )
 }
 
 function answerJobCalls(bus: Bus, db: Db<BusTables>, handlers: JobHandler[]) {

@@ -24,7 +24,7 @@ export type ServiceConfig = z.output<z.ZodObject<typeof commonSettings & typeof 
 }
 
 /** What every service opens before it can do anything. */
-export interface Opened<T extends BusTables> {
+export interface Opened<T extends BusTables> extends AsyncDisposable {
   service: Service
   log: Log
   db: Db<T>
@@ -35,6 +35,8 @@ export interface Opened<T extends BusTables> {
   ready: Readiness
   /** Aborts when the service is about to close. */
   signal: AbortSignal
+  /** Closes what the service opened besides, after its requests and jobs are done; the last opened first. */
+  onClose(work: () => Promise<unknown>): void
   /**
    * Runs the app, the jobs and the outbox until the service is closed. `further` work must end when
    * `signal` aborts, and is waited for.
@@ -42,7 +44,10 @@ export interface Opened<T extends BusTables> {
   serve(app: App, handlers: JobHandler[], further?: Promise<void>[]): Promise<Running>
 }
 
-/** Opens a service's log, schema (made and migrated), bus and outbox. Whatever fails is closed again. */
+/**
+ * Opens a service's log, schema (made and migrated) and bus. Hold it with `await using`: until it serves, a
+ * later fault at start closes it again.
+ */
 export async function openService<T extends BusTables>(
   service: Service,
   config: ServiceConfig,
@@ -68,7 +73,8 @@ export async function openService<T extends BusTables>(
   )
   const ending = new AbortController()
   errors.attach(bus, ending.signal)
-  const opened = opening.move()
+  const parts = opening.move()
+  let serving = false
   return {
     service,
     log,
@@ -78,17 +84,25 @@ export async function openService<T extends BusTables>(
     callerKey: callerKey(config.INTERNAL_KEY, service),
     ready: { postgres: () => pingDatabase(db), nats: () => pingNats(bus) },
     signal: ending.signal,
+    onClose: (work) => parts.defer(async () => void (await work())),
     async serve(app, handlers, further = []) {
-      const url = await app.listen({ host: config.HOST, port: config.PORT })
+      const address = await app.listen({ host: config.HOST, port: config.PORT })
+      serving = true
       const jobs = runJobs(bus, db, handlers, ending.signal)
       const sending = relay(bus, db, ending.signal)
       async function close() {
         await app.close()
         ending.abort()
         await Promise.all([jobs, sending, ...further])
-        await opened.disposeAsync()
+        await parts.disposeAsync()
       }
-      return { url, [Symbol.asyncDispose]: close }
+      return { url: address, [Symbol.asyncDispose]: close }
+    },
+    /** Once it serves, only what `serve` answered closes it. */
+    async [Symbol.asyncDispose]() {
+      if (serving) return
+      ending.abort()
+      await parts.disposeAsync()
     },
   }
 }

@@ -61,8 +61,16 @@ export function deadLetter(job: Job, run: { id: string; args: unknown }, error: 
   return { id: newId(), stream: 'DEAD', subject: deadSubjectOfJob(job), payload }
 }
 
+/** Arguments of jobs are at most 64 kB (architecture.md); a dead letter holds them and an error. */
+const MOST_CHARS = 80_000
+
 /** Writes what is to be sent into the transaction that it belongs to: both happen or neither. */
 export async function enqueue<T extends BusTables>(trx: Trx<T>, ...outgoing: Outgoing[]) {
+  const tooLong = outgoing.find(({ payload }) => JSON.stringify(payload).length > MOST_CHARS)
+  if (tooLong)
+    throw new Error(
+      `A message to ${tooLong.subject} is longer than ${MOST_CHARS} characters; send an id instead`,
+    )
   const rows = outgoing.map(({ payload, ...row }) => ({
     ...row,
     payload: JSON.stringify(payload),
@@ -81,25 +89,30 @@ const IDLE_MS = 100
 const FAULT_MS = 1_000
 const RECHECK_MS = 60_000
 /** NATS writes a file stream through to the disk within two minutes: a power cut may take that much. */
-const UNSURE_MS = 5 * 60_000
+const UNSURE_SECONDS = 300
 
 /**
- * Sends what `enqueue` wrote, in order, until `signal` aborts. Any number of replicas may: each row is
- * claimed by one, and the message id makes a second sending harmless.
+ * Sends what `enqueue` wrote, until `signal` aborts; each stream apart, so that one that is missing does
+ * not hold up the others. Any number of replicas may: each row is claimed by one, and the message id makes
+ * a second sending harmless.
  */
 export async function relay<T extends BusTables>(bus: Bus, database: Db<T>, signal: AbortSignal) {
   const db = database as unknown as Db<BusTables>
-  const look = () =>
-    unsendLost(bus, db).catch((error) =>
-      bus.log.warn({ err: error }, 'Cannot compare the outbox with its streams'),
-    )
-  bus.onConnected(() => unsendUnsure(db))
-  const timer = setInterval(look, RECHECK_MS)
+  let checked = false
+  const recheck = () => {
+    checked = false
+  }
+  bus.onConnected(async () => recheck())
+  const timer = setInterval(recheck, RECHECK_MS)
   signal.addEventListener('abort', () => clearInterval(timer))
+  let unsure = true
   let failing = false
   while (!signal.aborted) {
     try {
-      const sent = await sendBatch(bus, db)
+      if (!checked) await unsendLost(bus, db, unsure)
+      checked = true
+      unsure = false
+      const sent = await sendAll(bus, db)
       if (failing) bus.log.info('The outbox is sent again')
       failing = false
       if (sent < BATCH) await wait(IDLE_MS, undefined, { signal }).catch(() => {})
@@ -107,46 +120,71 @@ export async function relay<T extends BusTables>(bus: Bus, database: Db<T>, sign
       if (!failing)
         bus.log.warn({ err: error }, 'The outbox cannot be sent at the moment; its rows wait')
       failing = true
+      unsure = true // the server may have restarted
       await wait(FAULT_MS, undefined, { signal }).catch(() => {})
     }
   }
 }
 
-/** Sends up to a batch of rows under their locks and answers how many there were. */
-function sendBatch(bus: Bus, db: Db<BusTables>) {
+/** Sends a batch to each stream and answers the size of the largest. Throws where one could not be sent. */
+async function sendAll(bus: Bus, db: Db<BusTables>): Promise<number> {
+  const waiting = await db
+    .selectFrom('outbox')
+    .select('stream')
+    .distinct()
+    .where('sent_at', 'is', null)
+    .execute()
+  const results = await Promise.allSettled(waiting.map(({ stream }) => sendBatch(bus, db, stream)))
+  const failed = results.find((result) => result.status === 'rejected')
+  if (failed) throw failed.reason
+  return Math.max(0, ...results.map((result) => (result.status === 'fulfilled' ? result.value : 0)))
+}
+
+/** Sends up to a batch of rows under their locks, marks those acknowledged and answers how many there were. */
+function sendBatch(bus: Bus, db: Db<BusTables>, stream: string) {
   return db.transaction().execute(async (trx) => {
     const rows = await trx
       .selectFrom('outbox')
       .select(['id', 'subject', sql<string>`payload::text`.as('payload')])
       .where('sent_at', 'is', null)
+      .where('stream', '=', stream)
       .orderBy('id')
       .limit(BATCH)
       .forUpdate()
       .skipLocked()
       .execute()
-    const acks = await Promise.all(
+    const acks = await Promise.allSettled(
       rows.map((row) => bus.js.publish(row.subject, row.payload, { msgID: row.id })),
     )
-    if (rows.length > 0) {
-      const pairs = rows.map(({ id }, i) => sql`(${id}::uuid, ${acks[i]?.seq ?? 0}::bigint)`)
+    const sent = acks.flatMap((ack, i) =>
+      ack.status === 'fulfilled' ? [sql`(${rows[i]?.id}::uuid, ${ack.value.seq}::bigint)`] : [],
+    )
+    if (sent.length > 0) {
       await sql`update outbox set sent_at = now(), stream_seq = sent.seq
-        from (values ${sql.join(pairs)}) as sent (id, seq) where outbox.id = sent.id`.execute(trx)
+        from (values ${sql.join(sent)}) as sent (id, seq) where outbox.id = sent.id`.execute(trx)
     }
+    const refused = acks.find((ack) => ack.status === 'rejected')
+    if (refused && sent.length === 0) throw refused.reason
     return rows.length
   })
 }
 
-/** After a reconnection the server may have restarted without its last minutes: they are sent again. */
-async function unsendUnsure(db: Db<BusTables>) {
-  await db
-    .updateTable('outbox')
-    .set({ sent_at: null })
-    .where('sent_at', '>', new Date(Date.now() - UNSURE_MS))
-    .execute()
-}
-
-/** Rows that a stream no longer knows, because it was made anew or ends before them, are sent again. */
-export async function unsendLost(bus: Bus, db: Db<BusTables>) {
+/**
+ * Rows that a stream no longer knows, because it was made anew or ends before them, are sent again. Where
+ * the server may have restarted (`unsure`), so are those of the last minutes before the newest.
+ */
+export async function unsendLost(bus: Bus, db: Db<BusTables>, unsure: boolean) {
+  if (unsure) {
+    await db
+      .updateTable('outbox')
+      .set({ sent_at: null })
+      .where(
+        'sent_at',
+        '>',
+        sql<Date>`(select max(sent_at) from outbox) - make_interval(secs => ${UNSURE_SECONDS})`,
+      )
+      .execute()
+  }
   for (const stream of [...Object.keys(streams), REVOKED_STREAM]) {
     if (!(await hasSent(db, stream))) continue
 

@@ -162,6 +162,8 @@ export const findSigningKeys = call({
 
 /** KV bucket of revoked access tokens: key `jti`, value the token's `exp`. A projection of auth's table. */
 export const REVOKED_BUCKET = 'revoked_tokens'
+/** The key that auth writes when every revocation of its table is in the bucket. */
+export const REVOKED_COMPLETE = 'complete'
 
 export const isRevoked = call({
   service: 'auth',

@@ -10,6 +10,8 @@ export type Trx<T> = Transaction<T>
 const MOST_CONNECTIONS = 5
 const CONNECT_TIMEOUT_MS = 5_000
 const STATEMENT_TIMEOUT_MS = 30_000
+/** Counted here: a server that is unreachable cannot count its own. */
+const QUERY_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000
 
 // counts and our own bigints stay far below 2^53
 types.setTypeParser(types.builtins.INT8, Number)
@@ -28,6 +30,8 @@ export function openDb<T>({ url, schema, log }: OpenOptions): Kysely<T> & AsyncD
     max: MOST_CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
+    query_timeout: QUERY_TIMEOUT_MS,
+    keepAlive: true,
     idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     application_name: `guildhall-${schema}`,
     options: `-c search_path=${schema}`,

@@ -1,22 +1,20 @@
 import type { FastifyInstance } from 'fastify'
-import { escapeHtml, page } from './html.ts'
+import { z } from 'zod'
+import { escapeHtml, PAGE_HEADERS, page } from './html.ts'
+
+const Returned = z.object({ code: z.string().optional(), error: z.string().optional() })
 
 /** Where a demo sign-in ends, in place of a real client: it shows the one-time code and how to exchange it. */
 export function clientPage(app: FastifyInstance, gatewayUrl: string) {
-  app.get<{ Querystring: { code?: string; error?: string } }>(
-    '/client/auth/',
-    async ({ query: { code, error } }, reply) => {
-      reply.type('text/html; charset=utf-8')
-      if (!code)
-        return page(
-          'Not signed in',
-          `<p role="alert">${escapeHtml(error ?? 'There is no code.')}</p>`,
-        )
-      const command = `curl -s ${gatewayUrl}/api/auth/exchange -H 'content-type: application/json' -d '{"code":"${code}"}'`
-      return page(
-        'Signed in',
-        `<p>This one-time code counts 60 seconds. Exchange it for your tokens:</p><pre>${escapeHtml(command)}</pre>`,
-      )
-    },
-  )
+  app.get('/client/auth/', (req, reply) => {
+    const { code, error = 'There is no code.' } = Returned.safeParse(req.query).data ?? {}
+    reply.headers(PAGE_HEADERS)
+    if (!code) return reply.send(page('Not signed in', `<p role="alert">${escapeHtml(error)}</p>`))
+    const command = `curl -s ${gatewayUrl}/api/auth/exchange -H 'content-type: application/json' -d ${quoted(JSON.stringify({ code }))}`
+    const body = `<p>This one-time code counts 60 seconds. Exchange it for your tokens:</p><pre>${escapeHtml(command)}</pre>`
+    return reply.send(page('Signed in', body))
+  })
 }
+
+/** One word of a shell command: the code comes from the address bar, so a quote in it must not end the word. */
+const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`

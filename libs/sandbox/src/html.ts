@@ -6,6 +6,13 @@ const ENTITIES: Record<string, string> = {
   "'": '&#39;',
 }
 
+/** Headers of every page here: the browser runs no script even if one slipped in. */
+export const PAGE_HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+  'cache-control': 'no-store',
+}
+
 /** Text that is safe in an element or a quoted attribute. */
 export const escapeHtml = (text: string) =>
   text.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char)

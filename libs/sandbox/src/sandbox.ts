@@ -1,3 +1,4 @@
+import { AppError } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
 import Fastify from 'fastify'
 import { chatApi } from './chat/api.ts'
@@ -8,6 +9,8 @@ import { createModel } from './embeddings/model.ts'
 import { embeddingRoutes } from './embeddings/routes.ts'
 import type { World } from './world.ts'
 
+const LOOPBACK = ['127.0.0.1', '::1', 'localhost']
+
 export interface SandboxOptions {
   world: World
   /** Where the chat platform may send a browser back to. */
@@ -15,8 +18,12 @@ export interface SandboxOptions {
   /** Shown on the page where a demo sign-in ends. */
   gatewayUrl: string
   log: Log
+  /** A loopback address; 127.0.0.1 where nothing is said. */
+  host?: string
   /** Any free one where nothing is said. */
   port?: number
+  /** The clock by which codes and tokens of the chat platform run out. */
+  now?: () => Date
 }
 
 export interface Sandbox {
@@ -32,27 +39,27 @@ export interface Sandbox {
   stop(): Promise<void>
 }
 
-/** Emulates the outside services on loopback, over their own protocols. Anybody may sign in as anybody. */
-export async function startSandbox({
-  world,
-  redirectUris,
-  gatewayUrl,
-  log,
-  port = 0,
-}: SandboxOptions): Promise<Sandbox> {
+/**
+ * Emulates the outside services on loopback, over their own protocols. Anybody may sign in as anybody: it
+ * throws `sandbox.not_loopback` for a host that others could reach.
+ */
+export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const { world, redirectUris, gatewayUrl, log } = options
+  const { host = '127.0.0.1', port = 0, now = () => new Date() } = options
+  checkLoopback(host)
   const app = Fastify({ forceCloseConnections: true })
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'string' },
     (_req, body, done) => done(null, Object.fromEntries(new URLSearchParams(String(body)))),
   )
-  const grants = createGrants()
+  const grants = createGrants(now)
   const model = createModel()
   authorizePage(app, { world, grants, redirectUris })
   chatApi(app, { world, grants })
   embeddingRoutes(app, { world, model })
   clientPage(app, gatewayUrl)
-  const url = await app.listen({ host: '127.0.0.1', port })
+  const url = await app.listen({ host, port })
   log.debug({ url }, 'The sandbox of outside services is up')
   return {
     url,
@@ -63,8 +70,13 @@ export async function startSandbox({
     clientUrl: `${url}/client`,
     warm: () => model.warm(),
     async stop() {
-      await app.close()
-      await model.stop()
+      await Promise.all([app.close(), model.stop()])
     },
   }
+}
+
+function checkLoopback(host: string) {
+  if (LOOPBACK.includes(host)) return
+  const message = `The sandbox lets anybody sign in as anybody, so it listens on ${LOOPBACK.join(', ')} only, not on ${host}`
+  throw new AppError('invalid', 'sandbox.not_loopback', message)
 }

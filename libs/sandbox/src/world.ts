@@ -1,18 +1,38 @@
-/** What the emulated outside services know. Tests change it while it runs. */
+/** What the emulated outside services know. A test changes it at any time; the next request sees it. */
 export interface World {
-  application: { clientId: string; clientSecret: string; botToken: string }
+  application: Application
   users: WorldUser[]
   guilds: Guild[]
-  faults: {
-    /** `down` answers 503, `slow` after ten seconds, `rate_limited` 429. */
-    chat?: 'down' | 'slow' | 'rate_limited' | undefined
-    embeddings?: 'down' | undefined
-  }
+  faults: Faults
+  /** The key that the embeddings service asks for; any or none will do where nothing is said. */
+  embeddingsKey?: string | undefined
+}
+
+/** The one application that is registered with the chat platform, and its bot. */
+export interface Application {
+  clientId: string
+  clientSecret: string
+  /** Which of the users is its bot; the bot sees the guilds that it is a member of. */
+  botId: string
+  botToken: string
+}
+
+export interface Faults {
+  /**
+   * For the API, not for the page: `down` answers 503, `slow` answers after SLOW_MS, `rate_limited` answers
+   * 429. The official client repeats a 429 until it passes: clear the fault, or let the client refuse.
+   */
+  chat?: 'down' | 'slow' | 'rate_limited' | undefined
+  /** What a 429 of the chat platform tells to wait; 1 where nothing is said. */
+  chatRetryAfterSeconds?: number | undefined
+  embeddings?: 'down' | undefined
 }
 
 export interface WorldUser {
   id: string
   username: string
+  /** Shown instead of the username where there is room for it. */
+  name: string
   /** What the authorize page says of the person. */
   about: string
   bot?: true
@@ -22,14 +42,23 @@ export interface Guild {
   id: string
   name: string
   ownerId: string
+  /** The role that everybody has carries the guild's own id. */
   roles: Role[]
-  members: { userId: string; nick?: string; roleIds: string[] }[]
+  members: Member[]
+}
+
+export interface Member {
+  userId: string
+  nick?: string
+  roleIds: string[]
 }
 
 export interface Role {
   id: string
   name: string
   position: number
-  /** Made by the platform for a bot. */
-  managed?: true
+  /** RGB as one number; 0 where the platform shows none. */
+  color?: number
+  /** The bot that the platform made this role for; nobody can give or take such a role. */
+  botId?: string
 }

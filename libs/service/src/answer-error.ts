@@ -43,7 +43,8 @@ const FASTIFY: Record<string, AppError> = {
 export function answerError(thrown: unknown, req: FastifyRequest, reply: FastifyReply) {
   const error = known(thrown)
   if (error instanceof AppError) {
-    if (error.cause && STATUS[error.kind] >= 500) req.log.warn({ err: error }, error.message)
+    if (error.cause && STATUS[error.kind] >= 500)
+      req.log.warn({ err: error, ...about(req) }, error.message)
     const { message, code, details, retryAfter } = error
     if (retryAfter) reply.header('retry-after', retryAfter)
     return reply
@@ -64,10 +65,15 @@ export function answerError(thrown: unknown, req: FastifyRequest, reply: Fastify
   const { statusCode = 500, message } = error as { statusCode?: number; message: string }
   if (statusCode < 500)
     return reply.code(statusCode).send({ error: message, code: 'request.refused' })
-  req.log.error({ err: error }, 'A request failed')
+  req.log.error({ err: error, ...about(req) }, 'A request failed')
   return reply
     .code(500)
     .send({ error: 'Internal error', code: 'internal', request_id: String(req.id) })
+}
+
+/** What a log line says of its request. */
+function about({ id, method, routeOptions, identity }: FastifyRequest) {
+  return { reqId: id, route: `${method} ${routeOptions.url}`, org: identity?.org?.id }
 }
 
 function known(error: unknown) {

@@ -68,6 +68,7 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
       schema: schemaOf(route),
       onRequest: async (req) => {
         req.identity = identify(req, route, { service, callerKey })
+        req.id = req.identity.request_id // the gateway's, in answers and log lines
         if (named) req.params = nameRest(req.params, named)
       },
       preValidation: async (req) => {

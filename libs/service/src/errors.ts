@@ -53,7 +53,7 @@ export const notFound = () => new AppError('not_found', 'route.not_found', 'Not 
 const AWAY = /^(08...|57P0[123]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT)$/
 /** What pg says of a connection that broke, without any code. */
 const BROKEN =
-  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout)/
 
 /** True for an error of Postgres that means it is away, not that the statement is wrong. */
 export function isDatabaseAway(error: unknown): boolean {
@@ -69,3 +69,11 @@ export const databaseAway = (cause: unknown) =>
     'The database does not answer at the moment; try again',
     { cause },
   )
+
+/** False for what stays wrong however often it is tried: a refusal, and input that cannot be read. */
+export function mayGetBetter(error: unknown): boolean {
+  if (error instanceof AppError)
+    return ['upstream', 'unavailable', 'rate_limited'].includes(error.kind)
+  const { name } = error as { name?: string }
+  return name !== 'ZodError' && name !== 'SyntaxError'
+}

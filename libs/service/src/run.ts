@@ -1,5 +1,8 @@
 import { createLog } from './log.ts'
 
+/** How long work in hand may take at the end. */
+const STOP_MS = 15_000
+
 /** A part that runs until it is closed. */
 export interface Running extends AsyncDisposable {
   /** Where it answers, such as http://127.0.0.1:4000. */
@@ -22,10 +25,14 @@ export async function runProcess(name: string, start: () => Promise<Running>) {
     process.exit(1)
   })
   log.info({ url: running.url }, 'Started')
+  let stopping = false
   const stop = async () => {
+    if (stopping) process.exit(1) // asked twice: now
+    stopping = true
+    setTimeout(() => process.exit(1), STOP_MS).unref()
     await running[Symbol.asyncDispose]()
     log.info('Stopped')
     process.exit(0)
   }
-  process.once('SIGINT', stop).once('SIGTERM', stop)
+  process.on('SIGINT', stop).on('SIGTERM', stop)
 }

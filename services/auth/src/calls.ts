@@ -1,5 +1,7 @@
 import { answer } from '@guildhall/bus/calls'
+import { tellChanged } from '@guildhall/bus/changed'
 import { decideAccess, findSigningKeys, isRevoked, isSuperadmin } from '@guildhall/contracts/auth'
+import { changed } from '@guildhall/contracts/event'
 import { createOrg, findOrg, listAllOrgs, switchModules } from '@guildhall/contracts/orgs'
 import { findMachineToken } from '@guildhall/contracts/tokens'
 import { AppError } from '@guildhall/service/errors'
@@ -41,7 +43,11 @@ export function answerCalls(deps: Deps) {
     return { token: { id, name, kind, scopes, expires_at, org: orgRef(org) } }
   })
 
-  answer(bus, createOrg, (wanted) => createOrgFrom(deps, wanted, OPERATOR))
+  answer(bus, createOrg, async (wanted) => {
+    const made = await createOrgFrom(deps, wanted, OPERATOR)
+    tellChanged(bus, changed.org, made.org.id) // a gateway may know its prefix as that of no org
+    return made
+  })
   answer(bus, listAllOrgs, async () => ({ organizations: (await allOrgs(db)).map(shownOrg) }))
   answer(bus, switchModules, async ({ prefix, modules }) => {
     const org = await orgByPrefix(db, prefix)

@@ -15,7 +15,7 @@ import { openSigner } from './token-pairs/signer.ts'
 /** Starts auth: sign-in, tokens, orgs and access decisions. */
 export async function start(config: Config, now = () => new Date()): Promise<Running> {
   const { AUTH_PORT: PORT, AUTH_DATABASE_URL: OWN_DATABASE_URL } = config
-  const opened = await openService<Tables>(
+  await using opened = await openService<Tables>(
     'auth',
     { ...config, PORT, OWN_DATABASE_URL },
     migrations,
@@ -26,7 +26,7 @@ export async function start(config: Config, now = () => new Date()): Promise<Run
   const access = createAccess({ chat, superadmins, now })
   const signer = await openSigner(db, createSealer(config.SECRET_KEY, 'auth.signing_keys'))
   const deps: Deps = { db, bus, log, config, chat, access, signer, now }
-  keepRevokedBucket(deps)
+  keepRevokedBucket(deps, opened.signal)
   answerCalls(deps)
   return opened.serve(buildApp(opened, deps), jobHandlers(deps))
 }

@@ -1,5 +1,5 @@
-drop table index_removals;
+drop table removed_versions;
 drop table chunks;
-alter table sources drop constraint sources_current_version;
+alter table sources drop constraint sources_current_version_exists;
 drop table versions;
 drop table sources;

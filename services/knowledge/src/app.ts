@@ -7,7 +7,7 @@ import { sourceRoutes } from './sources/routes.ts'
 export function buildApp(frame: AppDeps, deps: Deps) {
   const app = createApp(frame)
   sourceRoutes(app, deps)
-  documentRoutes(app, deps)
   searchRoutes(app, deps)
+  documentRoutes(app, deps)
   return app
 }

@@ -1,4 +1,3 @@
-import { MOST_CHUNK_CHARS } from '@guildhall/contracts/knowledge'
 import {
   commonSettings,
   type Env,
@@ -8,11 +7,10 @@ import {
 } from '@guildhall/service/config'
 import { z } from 'zod'
 
-const list = (text: string) =>
-  text
-    .split(',')
-    .map((item) => item.trim())
-    .filter(Boolean)
+const Prefixes = z
+  .string()
+  .default('')
+  .transform((list) => list.split(',').flatMap((one) => one.trim() || []))
 
 /** Every setting that knowledge reads. */
 export const Settings = z.object({
@@ -26,32 +24,35 @@ export const Settings = z.object({
   KNOWLEDGE_INDEX_DIR: z
     .string()
     .default('.guildhall/index')
-    .describe('Folder of the embedded search index; it can be made again from the database'),
+    .describe('Folder of the search index; deleted, it is rebuilt from the database at the start'),
   KNOWLEDGE_CHUNK_CHARS: z.coerce
     .number<string>()
     .int()
     .min(100)
-    .max(Math.min(4000, MOST_CHUNK_CHARS))
+    .max(4000)
     .default(300)
-    .describe('Characters of a passage of an uploaded document'),
+    .describe('Characters of a passage of uploads, 100 to 4000'),
   KNOWLEDGE_MAX_DISTANCE: z.coerce
     .number<string>()
     .min(0.05)
     .max(2)
     .default(0.6)
-    .describe('Vector results farther than this cosine distance are dropped'),
-  KNOWLEDGE_PUBLISHERS: z
-    .string()
-    .default('')
-    .transform(list)
-    .describe('Prefixes of orgs that may write public sources'),
+    .describe('Vector results of a larger cosine distance are dropped, 0.05 to 2'),
+  KNOWLEDGE_PUBLISHERS: Prefixes.describe(
+    'Prefixes of orgs that may write public sources, separated by commas',
+  ),
   EMBEDDINGS_URL: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe('OpenAI-compatible base URL; without it search goes by words alone'),
-  EMBEDDINGS_MODEL: z.string().default('default').describe('Model name, kept on each version'),
-  EMBEDDINGS_API_KEY: z.string().optional().describe('Bearer token of the embeddings service'),
-  EMBEDDINGS_QUERY_PREFIX: z.string().default('').describe('Text put before queries'),
+    .describe('OpenAI-compatible base URL of the embedder; without it search goes by text alone'),
+  EMBEDDINGS_MODEL: z
+    .string()
+    .min(1)
+    .max(200)
+    .default('default')
+    .describe('Model asked of the embedder, kept on each version'),
+  EMBEDDINGS_API_KEY: z.string().optional().describe('Bearer token of the embedder'),
+  EMBEDDINGS_QUERY_PREFIX: z.string().default('').describe('Text put before queries, not passages'),
 })
 export type Config = z.output<typeof Settings>
 

@@ -1,33 +1,42 @@
 import type { BusTables } from '@guildhall/bus/tables'
+import type { AuditEvent } from '@guildhall/contracts/event'
 import type { Db as AnyDb, Trx as AnyTrx } from '@guildhall/db/open'
-import type { Generated, Selectable } from 'kysely'
+import type { Generated, JSONColumnType } from 'kysely'
 
 /** The folder of the migrations that make these tables. */
 export const migrations = new URL('../migrations', import.meta.url).pathname
 
+/** Who wrote a version, as its audit line will say. */
+export type Writer = Pick<AuditEvent, 'source' | 'actor_kind' | 'actor_id'>
+
+/** What a source is called and who sees it; its content apart. */
+export interface Labels {
+  category: string
+  title: string
+  url: string
+  public: boolean
+}
+
 /** The tables of `migrations/`. */
 export interface Tables extends BusTables {
-  sources: {
+  sources: Labels & {
     id: string
     org_id: number
     key: string
-    category: string
-    title: string
-    url: string
-    public: boolean
     current_version_id: string | null
-    created_at: Generated<Date>
-    updated_at: Generated<Date>
+    index_stale: Generated<boolean>
+    updated_at: Date
   }
-  versions: {
+  versions: Labels & {
     id: string
     source_id: string
+    state: 'indexing' | 'current'
     content_hash: string
     embedding_model: string | null
     chunk_count: number
     text_chars: number
-    fetched_at: Generated<Date>
-    indexed: Generated<boolean>
+    fetched_at: Date
+    written_by: JSONColumnType<Writer>
   }
   chunks: {
     id: string
@@ -35,13 +44,12 @@ export interface Tables extends BusTables {
     ordinal: number
     level: number
     parent_ordinal: number | null
+    place: number | null
     content: string
     embedding: Buffer | null
   }
-  index_removals: { version_id: string; org_id: number; created_at: Generated<Date> }
+  removed_versions: { version_id: string; source_id: string; org_id: number }
 }
 
 export type Db = AnyDb<Tables>
 export type Trx = AnyTrx<Tables>
-export type SourceRow = Selectable<Tables['sources']>
-export type VersionRow = Selectable<Tables['versions']>

@@ -1,19 +1,21 @@
-import type { Bus } from '@guildhall/bus/connect'
 import type { Log } from '@guildhall/service/log'
 import type { Embedder } from './clients/embedder.ts'
 import type { Config } from './config.ts'
 import type { Db } from './db.ts'
 import type { Extractor } from './documents/worker.ts'
+import type { Indexer } from './indexing/indexer.ts'
 import type { PassageIndex } from './search/index.ts'
 
 /** All that knowledge needs from outside. */
 export interface Deps {
   db: Db
-  bus: Bus
   log: Log
   config: Config
+  /** Searched here; written by the indexer alone. */
   index: PassageIndex
-  /** Nothing where no embeddings service is configured: then search goes by words alone. */
+  indexer: Indexer
+  /** Missing where no embedder is set up. */
   embedder: Embedder | undefined
   extractor: Extractor
+  now: () => Date
 }

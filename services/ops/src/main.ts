@@ -14,7 +14,11 @@ import { keepTicking } from './ticks/tick.ts'
 /** Starts ops: the streams, the audit and error logs, and the clock of scheduled jobs. */
 export async function start(config: Config, now = () => new Date()): Promise<Running> {
   const { OPS_PORT: PORT, OPS_DATABASE_URL: OWN_DATABASE_URL } = config
-  const opened = await openService<Tables>('ops', { ...config, PORT, OWN_DATABASE_URL }, migrations)
+  await using opened = await openService<Tables>(
+    'ops',
+    { ...config, PORT, OWN_DATABASE_URL },
+    migrations,
+  )
   const { db, bus, log, signal } = opened
   const deps: Deps = { db, bus, log, now }
   await ensureStreams(bus.jsm)

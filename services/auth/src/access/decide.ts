@@ -1,5 +1,6 @@
 import type { AccessDecision, AccessReason } from '@guildhall/contracts/auth'
 import { AppError } from '@guildhall/service/errors'
+import { kept } from '@guildhall/service/kept'
 import { LRUCache } from 'lru-cache'
 import type { Chat } from '../clients/chat.ts'
 import type { OrgRow } from '../db.ts'
@@ -49,7 +50,7 @@ export function createAccess({
         return allowed(chat_user_id, new Date(now().getTime() + DECISION_SECONDS * 1000))
       try {
         const context = { ...org, chat_user_id }
-        const found = await known.forceFetch(`${chat_user_id}@${org.chat_server_id}`, { context })
+        const found = await kept(known, `${chat_user_id}@${org.chat_server_id}`, { context })
         const officer = org.officer_role_id !== null && found.roles?.includes(org.officer_role_id)
         return officer
           ? allowed(chat_user_id, found.valid_until)

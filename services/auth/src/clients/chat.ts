@@ -9,9 +9,11 @@ import {
 } from 'discord-api-types/v10'
 import type { Config } from '../config.ts'
 
-const TIMEOUT_MS = 5_000
+/** Of one answer; a decision that waits for it must come within the call's deadline. */
+const TIMEOUT_MS = 4_000
 const UNKNOWN_MEMBER = 10_007
 const UNKNOWN_GUILD = 10_004
+const UNKNOWN_USER = 10_013
 const MISSING_ACCESS = 50_001
 
 export interface ChatUser {
@@ -24,21 +26,32 @@ export type Chat = ReturnType<typeof createChat>
 /** The chat platform over its REST API (Discord v10). Throws `chat.unavailable` where it does not answer. */
 export function createChat(config: Config) {
   const { CHAT_API_URL, BOT_TOKEN, CLIENT_ID, CLIENT_SECRET, REDIRECT_URI } = config
-  const options = { api: CHAT_API_URL, version: '10', timeout: TIMEOUT_MS, retries: 1 }
+  // a person waits: a limited or slow platform is one that does not answer
+  const options = {
+    api: CHAT_API_URL,
+    version: '10',
+    timeout: TIMEOUT_MS,
+    retries: 0,
+    rejectOnRateLimit: () => true,
+  }
   const bot = new REST(options)
-  if (BOT_TOKEN) bot.setToken(BOT_TOKEN)
 
   return {
     /** The roles that a user holds on a server, or nothing where they are not on it. */
     async memberRoles(serverId: string, userId: string): Promise<string[] | undefined> {
       if (!BOT_TOKEN) throw notSetUp('BOT_TOKEN')
+      bot.setToken(BOT_TOKEN) // the client forgets it after a 401
       try {
-        const member = (await bot.get(Routes.guildMember(serverId, userId))) as APIGuildMember
+        const signal = AbortSignal.timeout(TIMEOUT_MS)
+        const member = (await bot.get(Routes.guildMember(serverId, userId), {
+          signal,
+        })) as APIGuildMember
         return member.roles
       } catch (error) {
         const { code } = error as { code?: number | string }
-        if ([UNKNOWN_MEMBER, UNKNOWN_GUILD, MISSING_ACCESS].includes(Number(code))) return undefined
-        throw unavailable(error)
+        if ([UNKNOWN_MEMBER, UNKNOWN_GUILD, UNKNOWN_USER, MISSING_ACCESS].includes(Number(code)))
+          return undefined
+        throw chatUnavailable(error)
       }
     },
 
@@ -75,17 +88,14 @@ export function createChat(config: Config) {
           serverIds: guilds.map(({ id }) => id),
         }
       } catch (error) {
-        throw isRefusal(error) ? refused(error) : unavailable(error)
+        throw isRefusal(error) ? refused(error) : chatUnavailable(error)
       }
     },
   }
 }
 
-/** 400 and 401 on the token exchange mean this code, not the platform. */
-function isRefusal(error: unknown) {
-  const { status } = error as { status?: number }
-  return status === 400 || status === 401
-}
+/** 400 on the token exchange means this code; anything else the platform or our set-up. */
+const isRefusal = (error: unknown) => (error as { status?: number }).status === 400
 
 const refused = (cause: unknown) =>
   new AppError(
@@ -94,7 +104,8 @@ const refused = (cause: unknown) =>
     'The chat platform did not accept this sign-in; start again',
     { cause },
   )
-const unavailable = (cause: unknown) =>
+/** What callers are told while the platform is away. */
+export const chatUnavailable = (cause?: unknown) =>
   new AppError(
     'unavailable',
     'chat.unavailable',

@@ -2,7 +2,7 @@ import { audit, enqueue } from '@guildhall/bus/outbox'
 import { exchange, login, loginCallback, SIGN_IN_COOKIE, signedIn } from '@guildhall/contracts/auth'
 import type { App } from '@guildhall/service/app'
 import { AppError } from '@guildhall/service/errors'
-import type { ChatUser } from '../clients/chat.ts'
+import { type ChatUser, chatUnavailable } from '../clients/chat.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { issuePair } from '../token-pairs/issue.ts'
@@ -42,6 +42,7 @@ export function signInRoutes(app: App, deps: Deps) {
     }
     if (!signIn || signIn.state !== query.state) {
       deps.log.warn(
+        { reason: 'oauth_state_mismatch' },
         'access decision=deny reason=oauth_state_mismatch route=GET /api/auth/callback org=- credential=none',
       )
       return back({ error: 'This sign-in was not started here or took too long; start again' })
@@ -51,7 +52,8 @@ export function signInRoutes(app: App, deps: Deps) {
     const { user, serverIds } = await chat.signedIn(query.code, signIn.verifier)
     if (!(await isOfficerSomewhere(deps, user, serverIds))) {
       deps.log.warn(
-        `access decision=deny reason=not_officer route=GET /api/auth/callback org=- credential=chat`,
+        { reason: 'not_officer' },
+        `access decision=deny reason=not_officer route=GET /api/auth/callback org=- credential=chat:${user.id}`,
       )
       return back({ error: 'Unauthorized access: you hold the officer role of no org here' })
     }
@@ -83,11 +85,7 @@ async function isOfficerSomewhere({ db, access }: Deps, user: ChatUser, serverId
   const decisions = await Promise.all(orgs.map((org) => access.decide(user.id, org)))
   if (decisions.some(({ allowed }) => allowed)) return true
   if (decisions.some(({ reason }) => reason === 'bot_unavailable')) {
-    throw new AppError(
-      'unavailable',
-      'chat.unavailable',
-      'The chat platform does not answer; try again in a minute',
-    )
+    throw chatUnavailable()
   }
   return false
 }

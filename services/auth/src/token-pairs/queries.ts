@@ -2,17 +2,29 @@ import { enqueue, type Outgoing } from '@guildhall/bus/outbox'
 import { REVOKED_STREAM } from '@guildhall/bus/streams'
 import { REVOKED_BUCKET } from '@guildhall/contracts/auth'
 import { newId } from '@guildhall/service/id'
+import { sql } from 'kysely'
 import type { Db, PairRow, Trx } from '../db.ts'
 import { sha256 } from '../hash.ts'
 
-/** The pair of a refresh token, locked until the transaction ends. */
-export function lockPair(trx: Trx, refreshToken: string): Promise<PairRow | undefined> {
-  return trx
-    .selectFrom('token_pairs')
-    .selectAll()
-    .where('refresh_sha256', '=', sha256(refreshToken))
-    .forUpdate()
-    .executeTakeFirst()
+/**
+ * The pair of a refresh token, its whole family locked until the transaction ends: a refresh and a
+ * revocation at once would else leave a pair that the revocation has not seen.
+ */
+export async function lockPair(trx: Trx, refreshToken: string): Promise<PairRow | undefined> {
+  const find = () =>
+    trx
+      .selectFrom('token_pairs')
+      .selectAll()
+      .where('refresh_sha256', '=', sha256(refreshToken))
+      .executeTakeFirst()
+  const found = await find()
+  if (!found) return undefined
+  await lockFamily(trx, found.family_id)
+  return find() // as it is now that nobody else works on the family
+}
+
+async function lockFamily(trx: Trx, familyId: string) {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${familyId}::text, 0))`.execute(trx)
 }
 
 export async function markSpent(trx: Trx, id: string, now: Date) {
@@ -48,6 +60,7 @@ export async function familyOfAccess(trx: Trx, jti: string): Promise<string | un
 
 /** Deletes a family's refresh tokens and ends those of its access tokens that still count. */
 export async function revokeFamily(trx: Trx, familyId: string, now: Date) {
+  await lockFamily(trx, familyId)
   const pairs = await trx
     .deleteFrom('token_pairs')
     .where('family_id', '=', familyId)

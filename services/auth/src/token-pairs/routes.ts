@@ -78,17 +78,16 @@ export function tokenPairRoutes(app: App, deps: Deps) {
 }
 
 /** Ends the access token presented with its family, and the family of the refresh token sent along. */
-async function endSession(
-  trx: Trx,
-  { now }: Deps,
-  caller: Caller,
-  refreshToken: string | undefined,
-) {
+async function endSession(trx: Trx, { now }: Deps, caller: Caller, refreshToken?: string) {
   const sent = refreshToken === undefined ? undefined : await lockPair(trx, refreshToken)
   if (sent) await revokeFamily(trx, sent.family_id, now())
-  if (caller.kind !== 'platform') return
-  const family = await familyOfAccess(trx, caller.token_id)
-  if (family) await revokeFamily(trx, family, now())
-  await revokeAccess(trx, caller.token_id, new Date(caller.expires_at * 1000))
-  await enqueue(trx, audit(sessionRevoked, caller, undefined, { username: caller.username }))
+  if (caller.kind === 'platform') {
+    const family = await familyOfAccess(trx, caller.token_id)
+    if (family) await revokeFamily(trx, family, now())
+    await revokeAccess(trx, caller.token_id, new Date(caller.expires_at * 1000))
+    await enqueue(trx, audit(sessionRevoked, caller, undefined, { username: caller.username }))
+  } else if (sent) {
+    const by = { source: 'http', actor_kind: 'officer', actor_id: sent.chat_user_id } as const
+    await enqueue(trx, audit(sessionRevoked, by, undefined, { username: sent.username }))
+  }
 }

@@ -1,65 +1,56 @@
 import { sql } from 'kysely'
 import type { Db } from '../db.ts'
+import type { Span } from './spans.ts'
 
-export interface Candidate {
+/** A passage that may be shown: of a current version, and the org's own or public. */
+export interface Passage {
   id: string
   version_id: string
   ordinal: number
   level: number
   parent_ordinal: number | null
+  /** Its number among the page text of its version; null for summaries. */
+  place: number | null
   content: string
-  source_key: string
+  fetched_at: Date
+  key: string
   title: string
   url: string
   category: string
   public: boolean
-  fetched_at: Date
 }
 
-/** The rows of these ids that the org may see now: of current versions, its own or public. */
-export async function candidates(
+/** Those of the index's hits that are still what the database holds and the org may see, in no order. */
+export function visiblePassages(
   db: Db,
-  ids: readonly string[],
-  org: number,
-  category: string | undefined,
-): Promise<Candidate[]> {
-  if (ids.length === 0) return []
-  const { rows } = await sql<Candidate>`
-    select chunks.id, chunks.version_id, ordinal, level, parent_ordinal, content,
-      key as source_key, title, url, category, public, fetched_at
-    from chunks
-    join versions on versions.id = chunks.version_id
-    join sources on sources.current_version_id = versions.id
-    where chunks.id = any(${ids}::uuid[]) and (org_id = ${org} or public)
-      and (${category ?? null}::text is null or category = ${category ?? null})`.execute(db)
-  return rows
+  { org, category }: { org: number; category: string | undefined },
+  ids: string[],
+): Promise<Passage[]> {
+  let query = db
+    .selectFrom('chunks')
+    .innerJoin('versions', 'versions.id', 'version_id')
+    .innerJoin('sources', 'sources.current_version_id', 'versions.id')
+    .select(['chunks.id', 'version_id', 'ordinal', 'level', 'parent_ordinal', 'place', 'content'])
+    .select(['fetched_at', 'key', 'sources.title', 'sources.url'])
+    .select(['sources.category', 'sources.public'])
+    .where('chunks.id', '=', sql<string>`any(${ids}::uuid[])`)
+    .where((where) => where.or([where('org_id', '=', org), where('sources.public', '=', true)]))
+  if (category !== undefined) query = query.where('sources.category', '=', category)
+  return query.execute()
 }
 
-export interface Neighbour {
-  /** The candidate whose neighbour it is. */
-  of: string
-  ordinal: number
-  content: string
-}
-
-/** For each of these page-text rows, itself and up to `window` page-text rows on each side, in order. */
-export async function neighbours(
-  db: Db,
-  ids: readonly string[],
-  window: number,
-): Promise<Neighbour[]> {
-  if (ids.length === 0) return []
-  const { rows } = await sql<Neighbour>`
-    select hit.id as of, near.ordinal, near.content
-    from chunks as hit
-    cross join lateral (
-      (select ordinal, content from chunks where version_id = hit.version_id and level = 0
-        and ordinal < hit.ordinal order by ordinal desc limit ${window})
-      union all
-      (select ordinal, content from chunks where version_id = hit.version_id and level = 0
-        and ordinal >= hit.ordinal order by ordinal limit ${window + 1})
-    ) as near
-    where hit.id = any(${ids}::uuid[]) and hit.level = 0
-    order by hit.id, near.ordinal`.execute(db)
-  return rows
+/** The page text of each span, in its order. A span whose version has just been replaced has none. */
+export async function textsOfSpans(db: Db, spans: readonly Span[]): Promise<string[][]> {
+  const texts = spans.map((): string[] => [])
+  const versions = spans.map(({ best }) => best.version_id)
+  const firsts = spans.map(({ first }) => first)
+  const lasts = spans.map(({ last }) => last)
+  const { rows } = await sql<{ span: number; content: string }>`
+    select spans.number - 1 as span, chunks.content
+    from unnest(${versions}::uuid[], ${firsts}::int[], ${lasts}::int[])
+      with ordinality as spans (version_id, first, last, number)
+    join chunks on chunks.version_id = spans.version_id and chunks.place between spans.first and spans.last
+    order by spans.number, chunks.place`.execute(db)
+  for (const { span, content } of rows) texts[span]?.push(content)
+  return texts
 }

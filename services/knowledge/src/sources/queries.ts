@@ -1,124 +1,199 @@
 import type { Source } from '@guildhall/contracts/knowledge'
-import { type SelectQueryBuilder, sql } from 'kysely'
-import type { Db, SourceRow, Tables, Trx, VersionRow } from '../db.ts'
-import { shownSource } from './rules.ts'
+import { newId } from '@guildhall/service/id'
+import { sql } from 'kysely'
+import type { Db, Labels, Tables, Trx, Writer } from '../db.ts'
 
-export interface Labels {
-  category: string
-  title: string
-  url: string
-  public: boolean
+/** Up to `limit` sources whose keys come after `before`. */
+export async function sourcesOfOrg(
+  db: Db,
+  { org_id, category }: { org_id: number; category: string | undefined },
+  { before, limit }: { before: string | undefined; limit: number },
+): Promise<Source[]> {
+  let query = withVersion(db).where('org_id', '=', org_id).orderBy('key').limit(limit)
+  if (category !== undefined) query = query.where('sources.category', '=', category)
+  if (before !== undefined) query = query.where('key', '>', before)
+  return (await query.execute()).map(shown)
 }
 
-/** The org's source of this key under its lock, made if it is missing. */
-export async function lockSource(
+export async function sourceByKey(db: Db, orgId: number, key: string): Promise<Source | undefined> {
+  const row = await withVersion(db)
+    .where('org_id', '=', orgId)
+    .where('key', '=', key)
+    .executeTakeFirst()
+  return row && shown(row)
+}
+
+const withVersion = (db: Db) =>
+  db
+    .selectFrom('sources')
+    .leftJoin('versions', 'versions.id', 'sources.current_version_id')
+    .select(['sources.id', 'key', 'sources.category', 'sources.title', 'sources.url'])
+    .select(['sources.public', 'updated_at', 'versions.id as version_id', 'content_hash'])
+    .select(['embedding_model', 'chunk_count', 'text_chars', 'fetched_at'])
+
+type Row = Awaited<ReturnType<ReturnType<typeof withVersion>['execute']>>[0]
+
+function shown(row: Row): Source {
+  const { id, key, category, title, url, updated_at } = row
+  const labels = { category, title, url, public: row.public }
+  const times = { crawl: null, updated_at: updated_at.toISOString() }
+  return { id, key, ...labels, version: shownVersion(row), ...times }
+}
+
+function shownVersion(row: Row): Source['version'] {
+  const { version_id: id, content_hash, embedding_model, chunk_count, text_chars } = row
+  if (id === null || content_hash === null || !row.fetched_at) return null
+  return {
+    id,
+    content_hash,
+    embedding_model,
+    chunk_count: chunk_count ?? 0,
+    text_chars: text_chars ?? 0,
+    fetched_at: row.fetched_at.toISOString(),
+  }
+}
+
+/** Makes the source unless it is there; without a version nobody finds it. */
+export async function ensureSource(
   trx: Trx,
   org_id: number,
-  key: string,
-  id: string,
-  labels: Labels,
-): Promise<SourceRow> {
+  source: Labels & { key: string },
+  now: Date,
+) {
+  const { key, category, title, url, public: open } = source
+  const row = { id: newId(), org_id, key, category, title, url, public: open, updated_at: now }
   await trx
     .insertInto('sources')
-    .values({ id, org_id, key, ...labels, current_version_id: null })
+    .values({ ...row, current_version_id: null })
     .onConflict((on) => on.constraint('sources_key').doNothing())
     .execute()
-  return trx
-    .selectFrom('sources')
-    .selectAll()
-    .where('org_id', '=', org_id)
-    .where('key', '=', key)
-    .forUpdate()
-    .executeTakeFirstOrThrow()
 }
 
-export async function updateLabels(trx: Trx, id: string, labels: Labels) {
+/** The source under its lock, which orders all who write it, and what its current version is. */
+export async function lockSource(trx: Trx, orgId: number, key: string) {
+  const source = await trx
+    .selectFrom('sources')
+    .select(['id', 'org_id', 'current_version_id'])
+    .where('org_id', '=', orgId)
+    .where('key', '=', key)
+    .forUpdate()
+    .executeTakeFirst()
+  if (!source) return undefined
+  // a statement of its own: a join would show the version as it was before the lock was waited for
+  const version = await trx
+    .selectFrom('versions')
+    .select(['content_hash', 'chunk_count'])
+    .where('id', '=', source.current_version_id)
+    .executeTakeFirst()
+  return { id: source.id, org_id: source.org_id, version }
+}
+
+/** Changes the labels. Those that the index filters by are then written there again. */
+export async function relabel(trx: Trx, id: string, labels: Labels, now: Date) {
+  const { category, public: open } = labels
   await trx
     .updateTable('sources')
-    .set({ ...labels, updated_at: sql`now()` })
+    .set({
+      ...labels,
+      updated_at: now,
+      index_stale: sql<boolean>`index_stale or category <> ${category} or public <> ${open}`,
+    })
     .where('id', '=', id)
     .execute()
 }
 
-export async function findVersion(db: Db, id: string | null): Promise<VersionRow | undefined> {
-  if (id === null) return undefined
-  return db.selectFrom('versions').selectAll().where('id', '=', id).executeTakeFirst()
+export interface NewPassage {
+  ordinal: number
+  level: number
+  parent_ordinal: number | null
+  content: string
+  vector: Float32Array | null
 }
 
-/** The whole source as clients see it, or nothing. */
-export async function readSource(db: Db, org_id: number, key: string): Promise<Source | undefined> {
-  const [found] = await shown(
-    db.selectFrom('sources').where('org_id', '=', org_id).where('key', '=', key),
-  )
-  return found
-}
+/** Rows of one insert: 8 parameters each, of the 65 535 that Postgres takes. */
+const ROWS_AT_ONCE = 500
 
-/** Up to `limit` sources of an org whose key comes after `before`. */
-export function listSourcesOf(
-  db: Db,
-  org_id: number,
-  {
-    category,
-    before,
-    limit,
-  }: { category?: string | undefined; before: string | undefined; limit: number },
-): Promise<Source[]> {
-  let query = db
-    .selectFrom('sources')
-    .where('org_id', '=', org_id)
-    .orderBy(sql`key collate "C"`)
-    .limit(limit)
-  if (category !== undefined) query = query.where('category', '=', category)
-  if (before !== undefined) query = query.where(sql<boolean>`key collate "C" > ${before}`)
-  return shown(query)
-}
-
-async function shown(query: SelectQueryBuilder<Tables, 'sources', object>): Promise<Source[]> {
-  const rows = await query
-    .leftJoin('versions', 'versions.id', 'sources.current_version_id')
-    .selectAll('sources')
-    .select(sql<VersionRow | null>`to_jsonb(versions)`.as('version'))
-    .execute()
-  return rows.map(({ version, ...row }) =>
-    shownSource(
-      row,
-      version ? { ...version, fetched_at: new Date(version.fetched_at) } : undefined,
-    ),
-  )
-}
-
-/** Deletes a source with its versions; nothing where there is none. */
-export async function deleteSourceOf(
+/** Inserts a version that is still to be indexed. */
+export async function insertVersion(
   trx: Trx,
-  org_id: number,
-  key: string,
-): Promise<string[] | undefined> {
-  const row = await trx
-    .selectFrom('sources')
-    .select('id')
-    .where('org_id', '=', org_id)
-    .where('key', '=', key)
-    .forUpdate()
+  version: Labels & {
+    source_id: string
+    content_hash: string
+    embedding_model: string | null
+    fetched_at: Date
+    written_by: Writer
+  },
+  passages: readonly NewPassage[],
+) {
+  const version_id = newId()
+  const pageText = passages.filter(({ level }) => level === 0)
+  const places = new Map(pageText.map(({ ordinal }, place) => [ordinal, place]))
+  await trx
+    .insertInto('versions')
+    .values({
+      ...version,
+      id: version_id,
+      state: 'indexing',
+      chunk_count: passages.length,
+      text_chars: pageText.reduce((sum, { content }) => sum + content.length, 0),
+      written_by: JSON.stringify(version.written_by),
+    })
+    .execute()
+  const rows = passages.map(({ vector, ...passage }) => ({
+    id: newId(),
+    version_id,
+    ...passage,
+    place: places.get(passage.ordinal) ?? null,
+    embedding: vector && Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength),
+  }))
+  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+    await trx
+      .insertInto('chunks')
+      .values(rows.slice(at, at + ROWS_AT_ONCE))
+      .execute()
+  }
+}
+
+/** Deletes the source's version of this state, if any, and notes that the index still holds it. */
+export async function dropVersion(
+  trx: Trx,
+  source: { id: string; org_id: number },
+  state: Tables['versions']['state'],
+) {
+  const gone = await trx
+    .deleteFrom('versions')
+    .where('source_id', '=', source.id)
+    .where('state', '=', state)
+    .returning(['id', 'chunk_count', 'written_by'])
     .executeTakeFirst()
-  if (!row) return undefined
+  if (gone) await noteRemoved(trx, source, [gone.id])
+  return gone
+}
+
+/** Deletes a source with all it has, and answers its id if there was one. */
+export async function deleteSourceRows(
+  trx: Trx,
+  orgId: number,
+  key: string,
+): Promise<string | undefined> {
+  const source = await lockSource(trx, orgId, key)
+  if (!source) return undefined
   const versions = await trx
     .selectFrom('versions')
     .select('id')
-    .where('source_id', '=', row.id)
+    .where('source_id', '=', source.id)
     .execute()
   const ids = versions.map(({ id }) => id)
-  await noteRemovals(trx, org_id, ids)
-  await trx.deleteFrom('sources').where('id', '=', row.id).execute()
-  return ids
+  await noteRemoved(trx, source, ids)
+  await trx.deleteFrom('sources').where('id', '=', source.id).execute()
+  return source.id
 }
 
-/** Notes that the rows of these versions must leave the index. */
-export async function noteRemovals(trx: Trx, org_id: number, ids: readonly string[]) {
-  if (ids.length === 0) return
-  const rows = ids.map((version_id) => ({ version_id, org_id }))
+async function noteRemoved(trx: Trx, source: { id: string; org_id: number }, versions: string[]) {
+  if (versions.length === 0) return
+  const { id: source_id, org_id } = source
   await trx
-    .insertInto('index_removals')
-    .values(rows)
-    .onConflict((on) => on.doNothing())
+    .insertInto('removed_versions')
+    .values(versions.map((version_id) => ({ version_id, source_id, org_id })))
     .execute()
 }

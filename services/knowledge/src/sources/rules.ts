@@ -1,88 +1,76 @@
 import { createHash } from 'node:crypto'
-import type { NewChunk, Source, SourceBody } from '@guildhall/contracts/knowledge'
+import type { NewChunk, SourceBody } from '@guildhall/contracts/knowledge'
 import type { OrgRef } from '@guildhall/contracts/route'
 import { AppError, type Detail } from '@guildhall/service/errors'
-import type { SourceRow, VersionRow } from '../db.ts'
 
-/** Throws unless the chunks of a source fit together. */
-export function checkChunks({ chunks, embedding_model }: SourceBody) {
-  const withVector = chunks.filter(({ embedding }) => embedding).length
-  if (withVector > 0 && withVector < chunks.length)
-    refuse('embeddings_mixed', 'Either all chunks carry an embedding or none does')
-  if (withVector > 0 && !embedding_model)
-    refuse('embedding_model_missing', 'Send embedding_model with the embeddings')
-  const byOrdinal = new Map(chunks.map((chunk) => [chunk.ordinal, chunk]))
-  if (byOrdinal.size < chunks.length) refuse('ordinal_twice', 'Each ordinal may stand once')
-  const details = chunks.flatMap((chunk, i) => parentFault(chunk, i, byOrdinal))
-  if (details.length > 0) refuse('parent', 'A parent must be a chunk of a higher level', details)
+/** A refusal names at most so many faulty chunks. */
+const MOST_DETAILS = 20
+
+type Passages = Pick<SourceBody, 'chunks' | 'embedding_model'>
+
+/** Throws unless the chunks fit each other (interface.md, Knowledge source): every fault has its own detail. */
+export function checkChunks({ chunks, embedding_model }: Passages): void {
+  const details = [...faultyPlaces(chunks), ...faultyVectors(chunks)]
+  if (chunks.some(({ embedding }) => embedding) && !embedding_model)
+    details.push({ path: '/body/embedding_model', message: 'name the model of the embeddings' })
+  if (details.length === 0) return
+  const message = `The chunks do not fit each other: ${details[0]?.path} ${details[0]?.message}`
+  throw new AppError('invalid', 'source.chunks', message, {
+    details: details.slice(0, MOST_DETAILS),
+  })
 }
 
-/** Levels rise from a row to its summary, so that there can be no circle. */
-function parentFault(
-  { parent_ordinal, level }: NewChunk,
-  i: number,
-  byOrdinal: Map<number, NewChunk>,
-): Detail[] {
-  if (parent_ordinal === null) return []
-  const parent = byOrdinal.get(parent_ordinal)
-  const path = `/body/chunks/${i}/parent_ordinal`
-  if (!parent) return [{ path, message: `there is no chunk ${parent_ordinal}` }]
-  return parent.level > level
-    ? []
-    : [{ path, message: `chunk ${parent_ordinal} is not of a higher level` }]
+/** A parent of a higher level rules out cycles as well. */
+function faultyPlaces(chunks: readonly NewChunk[]): Detail[] {
+  const levels = new Map(chunks.map(({ ordinal, level }) => [ordinal, level]))
+  const seen = new Set<number>()
+  return chunks.flatMap(({ ordinal, level, parent_ordinal: parent }, n) => {
+    const faults: Detail[] = []
+    if (seen.has(ordinal))
+      faults.push({ path: `/body/chunks/${n}/ordinal`, message: `${ordinal} stands twice` })
+    seen.add(ordinal)
+    const path = `/body/chunks/${n}/parent_ordinal`
+    const above = parent === null ? Number.POSITIVE_INFINITY : levels.get(parent)
+    if (above === undefined) faults.push({ path, message: `no chunk has the ordinal ${parent}` })
+    else if (above <= level)
+      faults.push({ path, message: `a summary is of a higher level than ${level}` })
+    return faults
+  })
 }
 
-/** Throws unless the org may write public sources. */
-export function checkPublic(isPublic: boolean, org: OrgRef, publishers: readonly string[]) {
-  if (!isPublic || org.publisher || publishers.includes(org.prefix)) return
+function faultyVectors(chunks: readonly NewChunk[]): Detail[] {
+  const some = chunks.some(({ embedding }) => embedding)
+  return chunks.flatMap(({ embedding }, n) => {
+    const path = `/body/chunks/${n}/embedding`
+    if (!embedding) return some ? [{ path, message: 'all chunks carry one or none does' }] : []
+    const fits = embedding.every((number) => Number.isFinite(Math.fround(number)))
+    return fits ? [] : [{ path, message: 'a number is too large for 32 bits' }]
+  })
+}
+
+/** Throws if the source is to be public and the org is no publisher. */
+export function checkPublisher(
+  wanted: { public: boolean },
+  { prefix, publisher }: Pick<OrgRef, 'prefix' | 'publisher'>,
+  publishers: readonly string[],
+): void {
+  if (!wanted.public || publisher || publishers.includes(prefix)) return
   throw new AppError(
     'forbidden',
     'source.not_publisher',
-    'Only publishers may write public sources; ask the superadmin',
+    'Only publishers may write public sources. Write it with public: false, or ask the superadmin to mark the org as a publisher.',
   )
 }
 
-/** What makes two contents the same: ordinal, level, parent and text, and whether vectors came and from which model. */
-export function contentHash({
-  chunks,
-  embedding_model,
-}: Pick<SourceBody, 'chunks' | 'embedding_model'>): string {
-  const hash = createHash('sha256')
-  for (const { ordinal, level, parent_ordinal, content } of chunks.toSorted(
-    (a, b) => a.ordinal - b.ordinal,
-  )) {
-    hash.update(JSON.stringify([ordinal, level, parent_ordinal, content]))
+/** The hash of a source that came without one: ordinals, levels, parents, contents, and whose vectors came along. */
+export function hashOf({ chunks, embedding_model }: Passages): string {
+  const carried = chunks.some(({ embedding }) => embedding)
+  const hash = createHash('sha256').update(JSON.stringify(carried ? embedding_model : null))
+  for (const { ordinal, level, parent_ordinal, content } of inOrder(chunks)) {
+    hash.update(`\n${JSON.stringify([ordinal, level, parent_ordinal, content])}`)
   }
-  return hash
-    .update(JSON.stringify([chunks[0]?.embedding ? embedding_model : null]))
-    .digest('base64url')
+  return hash.digest('hex')
 }
 
-/** A source as clients see it. */
-export function shownSource(row: SourceRow, version: VersionRow | undefined): Source {
-  const { id, key, category, title, url, updated_at } = row
-  return {
-    id,
-    key,
-    category,
-    title,
-    url,
-    public: row.public,
-    version: version
-      ? {
-          id: version.id,
-          content_hash: version.content_hash,
-          embedding_model: version.embedding_model,
-          chunk_count: version.chunk_count,
-          text_chars: version.text_chars,
-          fetched_at: version.fetched_at.toISOString(),
-        }
-      : null,
-    crawl: null,
-    updated_at: updated_at.toISOString(),
-  }
-}
-
-function refuse(reason: string, message: string, details?: Detail[]): never {
-  throw new AppError('invalid', `source.${reason}`, message, details && { details })
-}
+export const inOrder = <Chunk extends { ordinal: number }>(chunks: readonly Chunk[]) =>
+  chunks.toSorted((a, b) => a.ordinal - b.ordinal)

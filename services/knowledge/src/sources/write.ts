@@ -1,147 +1,127 @@
 import { audit, enqueue } from '@guildhall/bus/outbox'
-import type { Caller } from '@guildhall/contracts/caller'
-import { type NewChunk, sourceWritten } from '@guildhall/contracts/knowledge'
+import { type Source, sourceWritten } from '@guildhall/contracts/knowledge'
 import type { OrgRef } from '@guildhall/contracts/route'
 import { AppError } from '@guildhall/service/errors'
-import { newId } from '@guildhall/service/id'
-import type { Trx } from '../db.ts'
+import type { Labels, Trx, Writer } from '../db.ts'
 import type { Deps } from '../deps.ts'
-import { bytesOf, indexVersion } from './indexing.ts'
-import { findVersion, type Labels, lockSource, noteRemovals, updateLabels } from './queries.ts'
+import {
+  dropVersion,
+  ensureSource,
+  insertVersion,
+  lockSource,
+  type NewPassage,
+  relabel,
+  sourceByKey,
+} from './queries.ts'
 
-/** Rows of one insert; Postgres takes 65 535 parameters. */
-const INSERT_BATCH = 1_000
+/** The indexing job runs each minute. */
+const RETRY_SECONDS = 60
 
-export interface Writing extends Labels {
+export interface Draft extends Labels {
   key: string
   content_hash: string
-  chunks: readonly Omit<NewChunk, 'embedding'>[]
-  /** Makes the vectors, in the order of the chunks; asked only when the content is new. */
-  vectors: () => Promise<{ model: string; vectors: readonly Float32Array[] } | undefined>
+  /** In the order of their ordinals. */
+  passages: Omit<NewPassage, 'vector'>[]
+  /** Those that the writer brought along. */
+  vectors: { model: string; of: Float32Array[] } | null
+}
+
+interface Prepared {
+  embedding_model: string | null
+  passages: NewPassage[]
 }
 
 /**
- * Replaces a source. True when its content is new, false when only its labels changed. The version is
- * committed, indexed and only then made current, so the old text is found until the new one is. Whatever
- * stops that half-way is finished by the job `knowledge.index_pending`.
+ * Writes a whole source: its content if the hash is not that of the current version, else only its labels.
+ * Resolves once searches find it. The last who comes to the source's lock is the one whose writing stays.
+ * Throws `embeddings.…` with nothing written, and `source.indexing_later` with all written but not yet found.
  */
 export async function writeSource(
   deps: Deps,
   org: OrgRef,
-  caller: Caller,
-  writing: Writing,
-): Promise<boolean> {
-  const { key, content_hash, chunks } = writing
-  const labels = {
-    category: writing.category,
-    title: writing.title,
-    url: writing.url,
-    public: writing.public,
+  draft: Draft,
+  by: Writer,
+): Promise<{ source: Source; changed: boolean }> {
+  const { db, indexer, log } = deps
+  const there = await sourceByKey(db, org.id, draft.key)
+  const same = there?.version?.content_hash === draft.content_hash
+  const prepared = same ? undefined : await prepare(deps, draft)
+  const stored = await db
+    .transaction()
+    .execute((trx) => store(trx, { org, draft, prepared, by, now: deps.now() }))
+  if (!stored) return writeSource(deps, org, draft, by) // replaced or deleted since we looked
+  try {
+    await indexer.settle(stored.id)
+  } catch (cause) {
+    log.error({ err: cause, source_id: stored.id }, 'A source was stored and cannot be indexed yet')
+    throw indexingLater(cause)
   }
-  const said = { key, chunks: chunks.length }
-  const tell = (trx: Trx, changed: boolean) =>
-    enqueue(trx, audit(sourceWritten, caller, org, { ...said, changed }))
+  const source = await sourceByKey(db, org.id, draft.key)
+  if (!source) throw deletedMeanwhile()
+  return { source, changed: stored.changed }
+}
 
-  const relabelled = await deps.db.transaction().execute(async (trx) => {
-    const same = await sameContent(trx, org.id, key, content_hash)
-    if (!same) return undefined
-    await updateLabels(trx, same.source_id, labels)
-    await trx.updateTable('versions').set({ indexed: false }).where('id', '=', same.id).execute()
-    await tell(trx, false)
-    return same.id
-  })
-  if (relabelled) {
-    await finish(indexVersion(deps, relabelled))
-    return false
-  }
-
-  const made = await writing.vectors()
-  const version = newId()
-  await deps.db.transaction().execute(async (trx) => {
-    const source = await lockSource(trx, org.id, key, newId(), labels)
-    await updateLabels(trx, source.id, labels)
-    await dropUnfinished(trx, source.id, source.current_version_id, org.id)
-    const text_chars = chunks.reduce(
-      (sum, { content, level }) => sum + (level === 0 ? content.length : 0),
-      0,
-    )
-    const row = {
-      id: version,
-      source_id: source.id,
-      content_hash,
-      embedding_model: made?.model ?? null,
-      chunk_count: chunks.length,
-      text_chars,
+/** Makes the embeddings, outside any transaction. */
+async function prepare({ embedder }: Deps, { passages, vectors }: Draft): Promise<Prepared> {
+  const contents = passages.map(({ content }) => content)
+  const made = vectors ??
+    (embedder && { model: embedder.model, of: await embedder.passages(contents) }) ?? {
+      model: null,
+      of: [],
     }
-    await trx.insertInto('versions').values(row).execute()
-    await insertChunks(trx, version, chunks, made?.vectors)
-    await tell(trx, true)
-  })
-  await finish(indexVersion(deps, version))
-  return true
+  return {
+    embedding_model: made.model,
+    passages: passages.map((passage, n) => ({ ...passage, vector: made.of[n] ?? null })),
+  }
 }
 
-/** The current version, under its source's lock, if its content is this. */
-async function sameContent(trx: Trx, org_id: number, key: string, hash: string) {
-  const source = await trx
-    .selectFrom('sources')
-    .selectAll()
-    .where('org_id', '=', org_id)
-    .where('key', '=', key)
-    .forUpdate()
-    .executeTakeFirst()
-  const version = source && (await findVersion(trx, source.current_version_id))
-  return version?.content_hash === hash ? version : undefined
+interface Storing {
+  org: OrgRef
+  draft: Draft
+  prepared: Prepared | undefined
+  by: Writer
+  now: Date
 }
 
-/** Versions of the source that were never made current are replaced by the new one. */
-async function dropUnfinished(trx: Trx, source_id: string, current: string | null, org_id: number) {
-  const unfinished = await trx
-    .deleteFrom('versions')
-    .where('source_id', '=', source_id)
-    .$if(current !== null, (query) => query.where('id', '!=', current))
-    .returning('id')
-    .execute()
-  await noteRemovals(
-    trx,
-    org_id,
-    unfinished.map(({ id }) => id),
+/** Under the source's lock. Nothing where new content is to be stored and was not prepared. */
+async function store(trx: Trx, { org, draft, prepared, by, now }: Storing) {
+  if (prepared) await ensureSource(trx, org.id, draft, now)
+  const source = await lockSource(trx, org.id, draft.key)
+  if (!source) return undefined
+  const { category, title, url, content_hash } = draft
+  const labels = { category, title, url, public: draft.public }
+  const same = source.version?.content_hash === content_hash ? source.version : undefined
+  if (!same && !prepared) return undefined
+
+  // a version still to be indexed is overtaken by this writing
+  const overtaken = await dropVersion(trx, source, 'indexing')
+  if (overtaken) {
+    const said = { key: draft.key, chunks: overtaken.chunk_count, changed: true }
+    await enqueue(trx, audit(sourceWritten, overtaken.written_by, org, said))
+  }
+  if (same) {
+    await relabel(trx, source.id, labels, now)
+    const said = { key: draft.key, chunks: same.chunk_count, changed: false }
+    await enqueue(trx, audit(sourceWritten, by, org, said))
+    return { id: source.id, changed: false }
+  }
+  const { embedding_model = null, passages = [] } = prepared ?? {}
+  const written = { source_id: source.id, content_hash, embedding_model, written_by: by }
+  await insertVersion(trx, { ...labels, ...written, fetched_at: now }, passages)
+  return { id: source.id, changed: true }
+}
+
+const indexingLater = (cause: unknown) =>
+  new AppError(
+    'unavailable',
+    'source.indexing_later',
+    'The source is stored, but the search index cannot be written at the moment. Indexing will finish by itself, within minutes of the index working again; until then searches find what they found before.',
+    { cause, retryAfter: RETRY_SECONDS },
   )
-}
 
-async function insertChunks(
-  trx: Trx,
-  version_id: string,
-  chunks: Writing['chunks'],
-  vectors: readonly Float32Array[] | undefined,
-) {
-  const rows = chunks.map(({ ordinal, level, parent_ordinal, content }, i) => {
-    const vector = vectors?.[i]
-    return {
-      id: newId(),
-      version_id,
-      ordinal,
-      level,
-      parent_ordinal,
-      content,
-      embedding: vector ? bytesOf(vector) : null,
-    }
-  })
-  for (let at = 0; at < rows.length; at += INSERT_BATCH) {
-    await trx
-      .insertInto('chunks')
-      .values(rows.slice(at, at + INSERT_BATCH))
-      .execute()
-  }
-}
-
-async function finish(indexing: Promise<void>) {
-  await indexing.catch((cause) => {
-    throw new AppError(
-      'unavailable',
-      'source.indexing',
-      'The source is stored and will be searchable within minutes; nothing has to be sent again',
-      { cause },
-    )
-  })
-}
+const deletedMeanwhile = () =>
+  new AppError(
+    'conflict',
+    'source.deleted',
+    'Somebody deleted the source while it was being written',
+  )

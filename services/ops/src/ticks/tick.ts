@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { enqueue, queued } from '@guildhall/bus/outbox'
 import { jobs } from '@guildhall/contracts/calls'
 import type { Job } from '@guildhall/contracts/job'
+import { isDatabaseAway } from '@guildhall/service/errors'
 import type { Deps } from '../deps.ts'
 import { lastDue } from './rules.ts'
 
@@ -13,19 +14,24 @@ const LOOK_MS = 1_000
  * primary key lets one start a tick. After an outage only the newest missed tick of each job runs.
  */
 export async function keepTicking(deps: Deps, signal: AbortSignal) {
-  const { log, now } = deps
+  const { now } = deps
   while (!signal.aborted) {
-    await startDue(deps, now()).catch((error) => log.warn({ err: error }, 'Scheduled jobs wait'))
+    await startDue(deps, now())
     await wait(LOOK_MS, undefined, { signal }).catch(() => {})
   }
 }
 
-/** Starts what is due at `at` and was not started yet; answers the names. */
-export async function startDue({ db }: Pick<Deps, 'db'>, at: Date): Promise<string[]> {
+/** Starts what is due at `at` and was not started yet; answers the names. One that fails stops no other. */
+export async function startDue({ db, log }: Pick<Deps, 'db' | 'log'>, at: Date): Promise<string[]> {
   const started = []
   for (const job of jobs) {
-    const due = lastDue(job, at)
-    if (due && (await startTick({ db }, job, due))) started.push(job.name)
+    try {
+      const due = lastDue(job, at)
+      if (due && (await startTick({ db }, job, due))) started.push(job.name)
+    } catch (error) {
+      const level = isDatabaseAway(error) ? 'warn' : 'error'
+      log[level]({ err: error, job: job.name }, 'A scheduled job could not be started')
+    }
   }
   return started
 }

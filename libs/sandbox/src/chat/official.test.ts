@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { REST, type RESTOptions } from '@discordjs/rest'
+import { Routes } from 'discord-api-types/v10'
+import { people, servers } from '../demo.ts'
+import { REDIRECT_URI, testSandbox } from '../testing.ts'
+import { type Exchange, openOfficial } from './official.ts'
+
+const NOWHERE = '999999999999999999'
+
+/** The official client; what it sends and gets is kept in `exchanges`. */
+async function recorded(t: TestContext) {
+  const exchanges: Exchange[] = []
+  const { world, chatApiUrl, chatAuthorizeUrl } = await testSandbox(t)
+  const makeRequest = (async (address: string, init: RequestInit) => {
+    const reply = await fetch(address, init)
+    const { status, headers } = reply
+    const body: unknown = await reply.clone().json()
+    exchanges.push({ method: init.method ?? 'GET', url: new URL(address), status, headers, body })
+    return reply
+  }) as unknown as RESTOptions['makeRequest']
+  const options = {
+    api: chatApiUrl,
+    version: '10',
+    retries: 0,
+    rejectOnRateLimit: ['/'],
+    makeRequest,
+  }
+  const bot = new REST(options).setToken(world.application.botToken)
+  const person = new REST({ ...options, authPrefix: 'Bearer' })
+  person.setToken(await accessToken(chatAuthorizeUrl, `${chatApiUrl}/v10`, world.application))
+  return { exchanges, world, bot, person }
+}
+
+async function accessToken(
+  page: string,
+  api: string,
+  { clientId: client_id, clientSecret: client_secret }: { clientId: string; clientSecret: string },
+) {
+  const asked = {
+    client_id,
+    redirect_uri: REDIRECT_URI,
+    response_type: 'code',
+    scope: 'identify guilds',
+  }
+  const body = new URLSearchParams({ ...asked, user_id: people.officer.id })
+  const back = await fetch(page, { method: 'POST', body, redirect: 'manual' })
+  const code = new URL(back.headers.get('location') ?? '').searchParams.get('code') ?? ''
+  const grant = { client_id, client_secret, code, grant_type: 'authorization_code' }
+  const form = new URLSearchParams({ ...grant, redirect_uri: REDIRECT_URI })
+  const reply = await fetch(`${api}/oauth2/token`, { method: 'POST', body: form })
+  return ((await reply.json()) as { access_token: string }).access_token
+}
+
+/** Everything that the emulator answers, refusals too. The exchange of a code is not in the description. */
+async function askEverything({ world, bot, person }: Awaited<ReturnType<typeof recorded>>) {
+  const demo = servers.demo.id
+  const query = (values: Record<string, string>) => ({ query: new URLSearchParams(values) })
+  await person.get(Routes.user())
+  await person.get(Routes.userGuilds(), query({ limit: '100' }))
+  await bot.get(Routes.user())
+  await bot.get(Routes.userGuilds(), query({ limit: '200', after: '0' }))
+  await bot.get(Routes.user(people.member.id))
+  await bot.get(Routes.guild(demo))
+  await bot.get(Routes.guildRoles(demo))
+  await bot.get(Routes.guildMembers(demo), query({ limit: '1000', after: '0' }))
+  await bot.get(Routes.guildMembersSearch(demo), query({ query: 'oli', limit: '10' }))
+  await bot.get(Routes.guildMember(demo, people.officer.id))
+  await assert.rejects(bot.get(Routes.guildMember(demo, people.stranger.id)))
+  await assert.rejects(bot.get(Routes.user(NOWHERE)))
+  await assert.rejects(bot.get(Routes.guild(NOWHERE)))
+  await assert.rejects(bot.get('/guilds/demo'))
+  await assert.rejects(person.get(Routes.guild(demo)))
+  world.guilds[1]?.members.splice(0)
+  await assert.rejects(bot.get(Routes.guildRoles(servers.rival.id)))
+  world.faults.chat = 'rate_limited'
+  await assert.rejects(bot.get(Routes.guildRoles(demo)))
+}
+
+test('every request of the official client and every answer fits the official description', async (t) => {
+  const official = await openOfficial()
+  const asked = await recorded(t)
+  await askEverything(asked)
+  const statuses = new Set(asked.exchanges.map(({ status }) => status))
+  assert.deepEqual([...statuses].sort(), [200, 400, 401, 403, 404, 429])
+  if (!official) return t.diagnostic('chat-discord-v10.json is not here: shapes were not checked')
+  const faults = asked.exchanges.flatMap((exchange) => official.faults(exchange))
+  assert.deepEqual(faults, [])
+  t.diagnostic(`${asked.exchanges.length} exchanges fit Discord's description`)
+})
+
+test('the check finds what is wrong in a path, a query, a header and a body', async (t) => {
+  const official = await openOfficial()
+  if (!official) return t.diagnostic('chat-discord-v10.json is not here: nothing to check with')
+  const { exchanges, bot } = await recorded(t)
+  await bot.get(Routes.guildMembers(servers.demo.id), {
+    query: new URLSearchParams({ limit: '10' }),
+  })
+  const [good] = exchanges
+  assert.ok(good)
+  const faultsOf = (changes: Partial<Exchange>) =>
+    official.faults({ ...good, ...changes }).join('; ')
+  const at = (path: string) => new URL(path, good.url)
+  assert.equal(faultsOf({}), '')
+  assert.match(faultsOf({ body: [{ nick: 1 }] }), /200 \/0 must have required property/)
+  assert.match(faultsOf({ headers: new Headers() }), /header X-RateLimit-Limit is missing/)
+  assert.match(faultsOf({ url: at('?limit=5000') }), /query limit must be <= 1000/)
+  assert.match(faultsOf({ url: at('?page=2') }), /query page is not described/)
+  assert.match(
+    faultsOf({ url: at('/chat/api/v10/guilds/demo/members') }),
+    /path guild_id must match/,
+  )
+  assert.match(faultsOf({ url: at('/chat/api/v10/clubs') }), /GET \/clubs is not described/)
+  assert.match(
+    faultsOf({ status: 404, body: { error: 'x' } }),
+    /must have required property 'code'/,
+  )
+})

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  documentsUploaded,
+  getSource,
+  putSource,
+  search,
+  uploadDocuments,
+} from '@guildhall/contracts/knowledge'
+import { testKnowledge } from '../testing.ts'
+import { body, member, officer } from '../testing-bodies.ts'
+import { testEmbedder } from '../testing-embedder.ts'
+
+const file = (name: string, content: string | Uint8Array<ArrayBuffer>) => new File([content], name)
+type Client = ReturnType<Awaited<ReturnType<typeof testKnowledge>>['as']>
+
+async function upload(client: Client, files: File[], rest = {}) {
+  const args = { params: { org: 'org1' }, body: { files, ...rest } }
+  const reply = await client.call(uploadDocuments, args)
+  assert.ok(reply.status === 200, JSON.stringify(reply.body))
+  return reply.body
+}
+
+const page = `<title>Opening hours</title><main><p>${'The workshop opens at nine. '.repeat(20)}</p></main>`
+
+test('text, Markdown and HTML are stored and found; a bad file fails alone; all is in one audit line', async (t) => {
+  const { as, db } = await testKnowledge(t)
+  const reply = await upload(as(officer(1)), [
+    file('Notes.TXT', 'A quick fox.\n\nA lazy dog.'),
+    file('bad.txt', new Uint8Array([0xff, 0x00, 0x80])),
+    file('My Guide.md', '# Guide to badgers\n\nThey dig.'),
+    file('page.html', page),
+    file('sheet.xlsx', 'x'),
+    file('empty.md', ' '),
+  ])
+  assert.deepEqual(
+    reply.files.map(({ file: name, key, changed, error }) => [name, key, changed, error === null]),
+    [
+      ['Notes.TXT', 'upload/notes.txt', true, true],
+      ['bad.txt', 'upload/bad.txt', false, false],
+      ['My Guide.md', 'upload/my-guide.md', true, true],
+      ['page.html', 'upload/page.html', true, true],
+      ['sheet.xlsx', 'upload/sheet.xlsx', false, false],
+      ['empty.md', 'upload/empty.md', false, false],
+    ],
+  )
+  assert.deepEqual([reply.indexed, reply.unchanged, reply.failed], [3, 0, 3])
+  assert.match(reply.files[4]?.error ?? '', /Accepted are \.txt/)
+
+  const found = await as(member(1)).call(search, { body: { query: 'badger digging' } })
+  assert.ok(found.status === 200)
+  const [first] = found.body.results
+  assert.deepEqual(
+    [first?.source_key, first?.title, first?.category, first?.public],
+    ['upload/my-guide.md', 'Guide to badgers', 'documents', false],
+  )
+  const hours = await as(member(1)).call(getSource, { params: { key: 'upload/page.html' } })
+  assert.ok(hours.status === 200 && hours.body.source.title === 'Opening hours')
+  assert.ok((hours.body.source.version?.chunk_count ?? 0) > 1)
+
+  const lines = await db.selectFrom('outbox').select('payload').orderBy('id', 'desc').execute()
+  const { action, details, actor_id } = (lines[0]?.payload ?? {}) as Record<string, unknown>
+  assert.deepEqual(
+    [action, details, actor_id],
+    [documentsUploaded.action, { indexed: 3, unchanged: 0, failed: 3 }, '12345'],
+  )
+})
+
+test('an unchanged file writes nothing; another text, passage size or label does', async (t) => {
+  const first = await testKnowledge(t)
+  const alpha = first.as(officer(1))
+  const files = [file('a.txt', 'A quick fox.')]
+  await upload(alpha, files)
+  const versions = () => first.db.selectFrom('versions').select(['id', 'fetched_at']).execute()
+  const before = await versions()
+  const again = await upload(alpha, files)
+  assert.deepEqual(again.files, [
+    { file: 'a.txt', key: 'upload/a.txt', changed: false, chunks: 1, error: null },
+  ])
+  assert.deepEqual([again.unchanged, await versions()], [1, before])
+
+  const relabelled = await upload(alpha, files, { category: 'rules' })
+  assert.deepEqual([relabelled.unchanged, await versions()], [1, before])
+  const read = await first.as(member(1)).call(getSource, { params: { key: 'upload/a.txt' } })
+  assert.ok(read.status === 200 && read.body.source.category === 'rules')
+  const changed = await upload(alpha, [file('A.txt', 'A slow fox.')])
+  assert.equal(changed.indexed, 1)
+  assert.equal((await versions()).length, 1)
+
+  await first.stop()
+  const second = await testKnowledge(t, { KNOWLEDGE_CHUNK_CHARS: '400' }, first.settings)
+  assert.equal((await upload(second.as(officer(1)), [file('a.txt', 'A slow fox.')])).indexed, 1)
+})
+
+test('names become keys or are refused with the reason, and a key counts once an upload', async (t) => {
+  const { as } = await testKnowledge(t)
+  const reply = await upload(
+    as(officer(1)),
+    [
+      file('Q&A (final).txt', 'one'),
+      file('q-a--final-.TXT', 'two'),
+      file('社团.txt', 'three'),
+      file(`${'x'.repeat(255)}.txt`, 'four'),
+      file('C++ notes.md', 'five'),
+    ],
+    { folder: 'Docs/2026/' },
+  )
+  assert.deepEqual(
+    reply.files.map(({ key }) => key),
+    [
+      'docs/2026/q-a--final-.txt',
+      'docs/2026/q-a--final-.txt',
+      null,
+      null,
+      'docs/2026/c---notes.md',
+    ],
+  )
+  const errors = reply.files.map(({ error }) => error ?? '')
+  assert.match(errors[1] ?? '', /Q&A \(final\)\.txt of this upload has the same key/)
+  assert.match(errors[2] ?? '', /rename the file/)
+  assert.match(errors[3] ?? '', /255/)
+  assert.equal(reply.indexed, 2)
+})
+
+test('uploads replace what stood under the key, are embedded, and public needs a publisher', async (t) => {
+  const { world, settings } = await testEmbedder(t)
+  const { as } = await testKnowledge(t, settings)
+  await as(member(1)).call(putSource, { params: { key: 'upload/a.txt' }, body: body('old words') })
+  const files = [file('a.txt', 'A quick fox.')]
+  assert.equal((await upload(as(officer(1)), files)).indexed, 1)
+  const read = await as(member(1)).call(getSource, { params: { key: 'upload/a.txt' } })
+  assert.equal(read.status === 200 && read.body.source.version?.embedding_model, 'words')
+
+  world.broken = { status: 500, body: '' }
+  const failed = await upload(as(officer(1)), [file('b.txt', 'new'), ...files])
+  assert.deepEqual([failed.failed, failed.unchanged], [1, 1])
+  assert.match(failed.files[0]?.error ?? '', /embeddings .* answered 500/)
+  world.broken = undefined
+
+  const open = { params: { org: 'org1' }, body: { files, public: 'true' } }
+  assert.equal((await as(officer(1)).call(uploadDocuments, open)).status, 403)
+  const publisher = as(officer(1, { publisher: true }))
+  assert.equal((await upload(publisher, files, { public: 'true' })).unchanged, 1)
+  const found = await as(member(2)).call(search, { body: { query: 'fox' } })
+  assert.equal(found.status === 200 && found.body.results.length, 1)
+})

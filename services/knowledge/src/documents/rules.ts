@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto'
+import { MOST_CHUNKS, SourceKey } from '@guildhall/contracts/knowledge'
+import { AppError } from '@guildhall/service/errors'
+
+/** The key of an uploaded file: `<folder>/<file name>` in lower case, other characters than a key's as `-`. */
+export function keyOfFile(folder: string, name: string): string {
+  const fileName = name.replace(/^.*[/\\]/s, '').toLowerCase()
+  const usable = fileName.replace(/[^a-z0-9._:-]/gu, '-')
+  if (!/[a-z0-9]/.test(usable.replace(/\.[^.]*$/, ''))) {
+    throw refused(
+      'The name holds no letter a-z and no digit, so no key can be made of it: rename the file',
+    )
+  }
+  const key = SourceKey.safeParse(`${folder.replace(/\/+$/, '').toLowerCase()}/${usable}`)
+  if (key.success) return key.data
+  throw refused(`No key can be made of folder and name: ${key.error.issues[0]?.message}`)
+}
+
+const refused = (message: string) => new AppError('invalid', 'document.name', message)
+
+/** Equal for the same bytes cut in the same way: then nothing has to be written. */
+export const hashOfFile = (bytes: Uint8Array, chunkChars: number): string =>
+  `file:${createHash('sha256').update(bytes).digest('hex')}:${chunkChars}`
+
+/** Throws if a file makes more passages than a source may have. */
+export function checkLength(passages: readonly string[]): void {
+  if (passages.length <= MOST_CHUNKS) return
+  const message = `The file makes ${passages.length} passages, and a source has at most ${MOST_CHUNKS}: split it, or have the operator raise KNOWLEDGE_CHUNK_CHARS`
+  throw new AppError('too_large', 'document.too_long', message)
+}

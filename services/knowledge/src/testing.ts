@@ -1,0 +1,60 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { ask } from '@guildhall/bus/calls'
+import { connectBus } from '@guildhall/bus/connect'
+import { quietLog, testSettings } from '@guildhall/bus/testing'
+import type { Job } from '@guildhall/contracts/job'
+import { findJobRun, startJob } from '@guildhall/contracts/ops'
+import { openDb } from '@guildhall/db/open'
+import { roleUrl } from '@guildhall/db/provision'
+import type { Identity } from '@guildhall/service/caller-token'
+import type { Env } from '@guildhall/service/config'
+import { newId } from '@guildhall/service/id'
+import { cleanUp, clientAs, until } from '@guildhall/service/testing'
+import { readConfig } from './config.ts'
+import type { Tables } from './db.ts'
+import { start } from './main.ts'
+
+type Test = Pick<TestContext, 'after'>
+
+/** What knowledge needs: its own database, broker and folder of the index. */
+export async function knowledgeSettings(t: Test, more: Env = {}) {
+  const dir = await mkdtemp(join(tmpdir(), 'guildhall-test-index-'))
+  cleanUp(t, () => rm(dir, { recursive: true, force: true }))
+  return { ...(await testSettings(t)), KNOWLEDGE_INDEX_DIR: join(dir, 'index'), ...more }
+}
+
+/** knowledge on its own database, broker and index, or on those of `settings`. */
+export async function testKnowledge(
+  t: Test,
+  more: Env = {},
+  given?: Awaited<ReturnType<typeof knowledgeSettings>>,
+) {
+  const settings = { ...(given ?? (await knowledgeSettings(t))), ...more }
+  const knowledge = await start(readConfig(settings))
+  const { DATABASE_URL, INTERNAL_KEY: internalKey, NATS_URL } = settings
+  const url = roleUrl(DATABASE_URL, 'knowledge', internalKey)
+  const db = openDb<Tables>({ url, schema: 'knowledge', log: quietLog })
+  cleanUp(t, () => db.destroy())
+  const bus = await connectBus({ peer: 'operator', url: NATS_URL, internalKey, log: quietLog })
+  cleanUp(t, () => bus[Symbol.asyncDispose]())
+  let running = true
+  const stop = async () => {
+    if (running) await knowledge[Symbol.asyncDispose]()
+    running = false
+  }
+  cleanUp(t, stop)
+  const as = (identity: Partial<Identity>) => clientAs(knowledge.url, internalKey, identity)
+  /** Runs a job as the operator would, and answers its run once it is over. */
+  async function run(job: Job) {
+    const id = newId()
+    await ask(bus, startJob('knowledge'), { id, job: job.name, args: {} })
+    return until(async () => {
+      const { run: found } = await ask(bus, findJobRun('knowledge'), { id })
+      return found?.finished_at ? found : undefined
+    }, 20_000)
+  }
+  return { as, db, settings, url: knowledge.url, stop, run }
+}
