@@ -36,7 +36,7 @@ export interface Opened<T extends BusTables> extends AsyncDisposable {
   /** Aborts when the service is about to close. */
   signal: AbortSignal
   /** Closes what the service opened besides, after its requests and jobs are done; the last opened first. */
-  onClose(work: () => Promise<unknown>): void
+  onClose(work: () => PromiseLike<unknown>): void
   /**
    * Runs the app, the jobs and the outbox until the service is closed. `further` work must end when
    * `signal` aborts, and is waited for.

@@ -28,7 +28,7 @@ export async function start(config: Config, now = () => new Date()): Promise<Run
   const deps: Deps = { db, bus, log, config, chat, access, signer, now }
   keepRevokedBucket(deps, opened.signal)
   answerCalls(deps)
-  return opened.serve(buildApp(opened, deps), jobHandlers(deps))
+  return await opened.serve(buildApp(opened, deps), jobHandlers(deps))
 }
 
 if (import.meta.main) await runProcess('auth', () => start(readConfig()))

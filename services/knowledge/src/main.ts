@@ -27,7 +27,7 @@ export async function start(config: Config, now = () => new Date()): Promise<Run
   const embedder = createEmbedder(config, log)
   const deps: Deps = { db, log, config, index, indexer, embedder, extractor, now }
   const app = buildApp({ ...opened, ready: { ...ready, index: indexer.readiness } }, deps)
-  return opened.serve(app, jobHandlers(deps), [lock.keep(signal), indexer.catchUp(signal)])
+  return await opened.serve(app, jobHandlers(deps), [lock.keep(signal), indexer.catchUp(signal)])
 }
 
 if (import.meta.main) await runProcess('knowledge', () => start(readConfig()))

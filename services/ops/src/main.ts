@@ -23,7 +23,7 @@ export async function start(config: Config, now = () => new Date()): Promise<Run
   const deps: Deps = { db, bus, log, now }
   await ensureStreams(bus.jsm)
   bus.onConnected(() => ensureStreams(bus.jsm))
-  return opened.serve(buildApp(opened, deps), jobHandlers(deps), [
+  return await opened.serve(buildApp(opened, deps), jobHandlers(deps), [
     consume(
       bus,
       {
