@@ -50,7 +50,8 @@ export function watchRevocations(bus: Bus, signal: AbortSignal) {
     const lost = onLoss(stop)
     let marked = false
     for await (const entry of entries) {
-      marked ||= note(entry)
+      const isMark = note(entry)
+      marked ||= isMark
       watching ||= marked && entry.delta === 0 // the last of those that were there
     }
     signal.removeEventListener('abort', stop)

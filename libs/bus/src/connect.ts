@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Peer } from '@guildhall/contracts/names'
 import { AppError } from '@guildhall/service/errors'
@@ -18,6 +19,8 @@ export interface Bus extends AsyncDisposable {
   js: JetStreamClient
   jsm: JetStreamManager
   log: Log
+  /** `written`: a transaction with outbox rows has committed, and they may be sent without waiting. */
+  outbox: EventEmitter<{ written: [] }>
   /** Runs `work` now and after each reconnection, and again after a failure until it succeeds. */
   onConnected(work: () => Promise<void>): void
 }
@@ -95,6 +98,7 @@ export async function connectBus({
     peer,
     nats,
     log,
+    outbox: new EventEmitter(),
     js: jetstream(nats),
     jsm: await jetstreamManager(nats, { checkAPI: false }),
     onConnected(work) {

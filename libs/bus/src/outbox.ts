@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Caller } from '@guildhall/contracts/caller'
 import {
@@ -115,7 +116,7 @@ export async function relay<T extends BusTables>(bus: Bus, database: Db<T>, sign
       const sent = await sendAll(bus, db)
       if (failing) bus.log.info('The outbox is sent again')
       failing = false
-      if (sent < BATCH) await wait(IDLE_MS, undefined, { signal }).catch(() => {})
+      if (sent < BATCH) await idle(bus, signal)
     } catch (error) {
       if (!failing)
         bus.log.warn({ err: error }, 'The outbox cannot be sent at the moment; its rows wait')
@@ -124,6 +125,12 @@ export async function relay<T extends BusTables>(bus: Bus, database: Db<T>, sign
       await wait(FAULT_MS, undefined, { signal }).catch(() => {})
     }
   }
+}
+
+/** Until the next look, or until somebody says that there is something to send. */
+async function idle(bus: Bus, signal: AbortSignal) {
+  const ended = AbortSignal.any([signal, AbortSignal.timeout(IDLE_MS)])
+  await once(bus.outbox, 'written', { signal: ended }).catch(() => {})
 }
 
 /** Sends a batch to each stream and answers the size of the largest. Throws where one could not be sent. */

@@ -30,7 +30,7 @@ import {
 export const GRACE_MS = 30_000
 
 export function tokenPairRoutes(app: App, deps: Deps) {
-  const { db, now } = deps
+  const { db, bus, now } = deps
 
   app.implement(refresh, async ({ body }) => {
     const pair = await db.transaction().execute((trx) => rotate(trx, deps, body.refresh_token))
@@ -45,11 +45,13 @@ export function tokenPairRoutes(app: App, deps: Deps) {
 
   app.implement(revoke, async ({ caller, body }) => {
     await db.transaction().execute((trx) => endSession(trx, deps, caller, body.refresh_token))
+    bus.outbox.emit('written') // every gateway is to know within a second
     return { message: 'Revoked' }
   })
 
   app.implement(logout, async ({ caller, body }) => {
     await db.transaction().execute((trx) => endSession(trx, deps, caller, body.refresh_token))
+    bus.outbox.emit('written')
     return { message: 'Logged out' }
   })
 
