@@ -25,6 +25,7 @@ export async function testStack(t: Pick<TestContext, 'after'>, env: Env = {}, no
   if (!sandbox) throw new Error('A test stack has the sandbox')
   return {
     ...stack,
+    home,
     sandbox,
     as: (token?: string) => clientOf(url, token),
     signIn: (person: { id: string }) => signIn(url, person),

@@ -4,13 +4,17 @@ import { escapeHtml, PAGE_HEADERS, page } from './html.ts'
 
 const Returned = z.object({ code: z.string().optional(), error: z.string().optional() })
 
+/** The shell stops and says so where the person has not set it. */
+const UNKNOWN_GATEWAY = `"\${GATEWAY_URL:?set it to the address of the gateway}"`
+
 /** Where a demo sign-in ends, in place of a real client: it shows the one-time code and how to exchange it. */
-export function clientPage(app: FastifyInstance, gatewayUrl: string) {
+export function clientPage(app: FastifyInstance, gatewayUrl: string | undefined) {
+  const gateway = gatewayUrl || UNKNOWN_GATEWAY
   app.get('/client/auth/', (req, reply) => {
     const { code, error = 'There is no code.' } = Returned.safeParse(req.query).data ?? {}
     reply.headers(PAGE_HEADERS)
     if (!code) return reply.send(page('Not signed in', `<p role="alert">${escapeHtml(error)}</p>`))
-    const command = `curl -s ${gatewayUrl}/api/auth/exchange -H 'content-type: application/json' -d ${quoted(JSON.stringify({ code }))}`
+    const command = `curl -s ${gateway}/api/auth/exchange -H 'content-type: application/json' -d ${quoted(JSON.stringify({ code }))}`
     const body = `<p>This one-time code counts 60 seconds. Exchange it for your tokens:</p><pre>${escapeHtml(command)}</pre>`
     return reply.send(page('Signed in', body))
   })

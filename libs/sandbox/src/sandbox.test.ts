@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { cleanUp } from '@guildhall/service/testing'
 import { demoWorld, people, servers } from './demo.ts'
 import { startSandbox } from './sandbox.ts'
 import { quietLog, testSandbox } from './testing.ts'
@@ -62,4 +63,19 @@ test('the page at the end of a sign-in shows a command that no code can break ou
     ),
   )
   assert.match(await open({ error: '<b>no</b>' }), /role="alert">&lt;b&gt;no/)
+})
+
+test('without a gateway the command asks for its address instead of leaving it out', async (t) => {
+  const options = { world: demoWorld(), redirectUris: [], log: quietLog }
+  for (const sandbox of [
+    await startSandbox(options),
+    await startSandbox({ ...options, gatewayUrl: '' }),
+  ]) {
+    cleanUp(t, () => sandbox.stop())
+    const html = await (await fetch(`${sandbox.clientUrl}/auth/?code=abc`)).text()
+    assert.match(
+      html,
+      /curl -s &quot;\$\{GATEWAY_URL:\?set it to the address of the gateway\}&quot;\/api/,
+    )
+  }
 })

@@ -11,12 +11,13 @@ import type { World } from './world.ts'
 
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost']
 
+/** What a sandbox starts with. */
 export interface SandboxOptions {
   world: World
   /** Where the chat platform may send a browser back to. */
   redirectUris: readonly string[]
-  /** Shown on the page where a demo sign-in ends. */
-  gatewayUrl: string
+  /** Shown on the page where a demo sign-in ends; without it the command there asks for the address. */
+  gatewayUrl?: string | undefined
   log: Log
   /** A loopback address; 127.0.0.1 where nothing is said. */
   host?: string
@@ -26,6 +27,7 @@ export interface SandboxOptions {
   now?: () => Date
 }
 
+/** A sandbox that listens, until `stop`. */
 export interface Sandbox {
   url: string
   world: World

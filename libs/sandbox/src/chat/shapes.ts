@@ -27,6 +27,7 @@ export const shownSelf = (user: WorldUser) => ({
   premium_type: 0,
 })
 
+/** A role; one that the platform made for a bot is managed and tagged with it. */
 export const shownRole = ({ id, name, position, color = 0, botId }: Role) => ({
   id,
   name,

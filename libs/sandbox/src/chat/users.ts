@@ -10,6 +10,7 @@ const MOST_GUILDS = 200
 const MyGuilds = z.object(page(MOST_GUILDS, MOST_GUILDS))
 const OneUser = z.object({ user_id: Snowflake })
 
+/** Who asks, the guilds they are on, and for the bot any user. */
 export function userRoutes(api: FastifyInstance, deps: ChatDeps) {
   const { world } = deps
 

@@ -49,6 +49,7 @@ export function createEncoder(script: URL) {
   }
 }
 
+/** `embeddings.unavailable`: answered as 503, may be tried again. */
 export const unavailable = (why: string, cause?: Error) =>
   new AppError('unavailable', 'embeddings.unavailable', `The demo embedding model failed: ${why}`, {
     cause,

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { testStack } from './stack.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const NEW = ['--name', 'Chess', '--prefix', 'chess', '--guild-id', '284402700000000077']
+
+/** `npm run operator -- …` against a running stack. */
+async function operatorOf(t: Parameters<typeof testStack>[0]) {
+  const { settings, home } = await testStack(t)
+  const env = { ...settings, GUILDHALL_HOME: home, PORT: '' }
+  return async (...args: string[]) => {
+    const command = spawn(process.execPath, ['scripts/src/operator.ts', ...args], {
+      cwd: root,
+      env,
+    })
+    const [out, err, [code]] = await Promise.all([
+      text(command.stdout),
+      text(command.stderr),
+      once(command, 'exit'),
+    ])
+    return { code: code as number, out, err }
+  }
+}
+
+test('orgs are made once, listed, and their modules switched', async (t) => {
+  const operator = await operatorOf(t)
+  const made = await operator('org', 'create', ...NEW, '--off', 'storefront,points', '--json')
+  assert.equal(made.code, 0, made.err)
+  assert.equal(JSON.parse(made.out).created, true)
+  assert.equal(JSON.parse((await operator('org', 'create', ...NEW, '--json')).out).created, false)
+  const listed = JSON.parse((await operator('org', 'list', '--json')).out) as { prefix: string }[]
+  assert.deepEqual(
+    listed.map(({ prefix }) => prefix),
+    ['demo', 'rival', 'chess'],
+  )
+  const modules = JSON.parse(
+    (await operator('org', 'modules', 'chess', '--on', 'points', '--json')).out,
+  )
+  assert.deepEqual([modules.points, modules.storefront, modules.knowledge], [true, false, true])
+  assert.match((await operator('org', 'list')).out, /chess +Chess/)
+})
+
+test('a job is run at its service and waited for', async (t) => {
+  const operator = await operatorOf(t)
+  const run = await operator('jobs', 'run', 'auth.prune', '--json')
+  assert.equal(run.code, 0, run.err)
+  assert.deepEqual([JSON.parse(run.out).job, JSON.parse(run.out).state], ['auth.prune', 'done'])
+  assert.match((await operator('jobs', 'list')).out, /knowledge\.index_pending +\* \* \* \* \*/)
+})
+
+test('the check passes on a good installation and names every fault of a bad one', async (t) => {
+  const operator = await operatorOf(t)
+  const good = await operator('config', 'check')
+  assert.equal(good.code, 0, good.err)
+  assert.match(good.out, /database +ok +answers; migrations applied/)
+})
+
+test('wrong calls say what is right and end with another code', async (t) => {
+  const operator = await operatorOf(t)
+  for (const [args, code, said] of [
+    [[], 0, /Usage/],
+    [['org', 'destroy'], 2, /Usage/],
+    [['--unknown'], 2, /Unknown option/],
+    [['org', 'create', '--name', 'X'], 1, /needs --name, --prefix and --guild-id/],
+    [['org', 'modules', 'demo', '--on', 'chess'], 1, /There is no module chess/],
+    [['org', 'create', ...NEW.with(3, 'mcp')], 1, /The prefix mcp is reserved/],
+    [['jobs', 'run', 'auth.nothing'], 1, /There is no job/],
+    [['migrate', 'down', 'auth'], 1, /add --yes/],
+  ] as const) {
+    const { out, err, ...ended } = await operator(...args)
+    assert.equal(ended.code, code, `${args.join(' ')}: ${out}${err}`)
+    assert.match(out + err, said)
+  }
+})
