@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { errorSubject } from '@guildhall/contracts/event'
 import type { Peer } from '@guildhall/contracts/names'
 import type { Log } from '@guildhall/service/log'
 import {
@@ -64,6 +65,7 @@ export async function connectBus({ peer, url, internalKey, log }: ConnectOptions
       void run(work)
     },
     async [Symbol.asyncDispose]() {
+      if (nats.isClosed()) return
       const late = wait(DRAIN_MS, undefined, { ref: false })
       await Promise.race([nats.drain(), late])
       await nats.close()
@@ -71,10 +73,17 @@ export async function connectBus({ peer, url, internalKey, log }: ConnectOptions
   }
 }
 
+/** A line at error becomes an event: one about a refused event must not cause the next. */
+function sayRefused(log: Log, error: Error) {
+  const { subject } = error as Error & { subject?: string }
+  const level = subject?.startsWith(errorSubject('')) ? 'warn' : 'error'
+  log[level]({ err: error }, 'NATS refused something')
+}
+
 async function watch(nats: NatsConnection, log: Log, connected: () => void) {
   for await (const status of nats.status()) {
     if (status.type === 'disconnect') log.warn('Lost the connection to NATS; trying again')
-    if (status.type === 'error') log.error({ err: status.error }, 'NATS refused something')
+    if (status.type === 'error') sayRefused(log, status.error)
     if (status.type === 'reconnect') {
       log.info('Connected to NATS again')
       connected()

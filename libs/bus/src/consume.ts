@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { AckPolicy, type ConsumerConfig, type JsMsg } from '@nats-io/jetstream'
 import { nanos } from '@nats-io/nats-core'
+import { z } from 'zod'
 import type { Bus } from './connect.ts'
 
 /** Milliseconds after which an unanswered message is given to somebody else. */
@@ -18,7 +19,7 @@ export interface Consumption {
   subject: string
   /** How many messages are worked on at once. */
   concurrency: number
-  /** Resolves once the work is committed. What it throws is logged, and the message comes again. */
+  /** Resolves once the work is committed. What it throws is logged, and the message comes again, unless nobody could ever read it. */
   handle(message: JsMsg): Promise<void>
 }
 
@@ -79,12 +80,29 @@ async function workUntilBroken(bus: Bus, consumption: Consumption, signal: Abort
   }
 }
 
-async function handleOne(bus: Bus, { handle, durable }: Consumption, message: JsMsg) {
+/** A message of another shape, or holding what Postgres cannot (SQLSTATE class 22), does not get better. */
+function isHopeless(error: unknown) {
+  const { code } = error as { code?: unknown }
+  return (
+    error instanceof z.ZodError ||
+    error instanceof SyntaxError ||
+    /^22[0-9A-Z]{3}$/.test(String(code))
+  )
+}
+
+async function handleOne(bus: Bus, { handle, durable, stream }: Consumption, message: JsMsg) {
   const beat = setInterval(() => message.working(), HEARTBEAT_MS)
   try {
     await handle(message)
     message.ack()
   } catch (error) {
+    if (isHopeless(error)) {
+      // an error event that cannot be stored must not cause another
+      const level = stream === 'ERRORS' ? 'warn' : 'error'
+      bus.log[level]({ err: error, durable }, 'A message that nobody can read was dropped')
+      message.term()
+      return
+    }
     const delay =
       BACKOFF_MS[Math.min(message.info.deliveryCount, BACKOFF_MS.length) - 1] ?? FAULT_MS
     bus.log.warn({ err: error, durable, delay }, 'A message failed and will come again')

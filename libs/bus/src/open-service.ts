@@ -28,6 +28,8 @@ export interface Opened<T extends BusTables> {
   service: Service
   log: Log
   db: Db<T>
+  /** The URL by which `db` reaches the service's own schema. */
+  databaseUrl: string
   bus: Bus
   callerKey: ReturnType<typeof callerKey>
   ready: Readiness
@@ -71,6 +73,7 @@ export async function openService<T extends BusTables>(
     service,
     log,
     db,
+    databaseUrl: url,
     bus,
     callerKey: callerKey(config.INTERNAL_KEY, service),
     ready: { postgres: () => pingDatabase(db), nats: () => pingNats(bus) },

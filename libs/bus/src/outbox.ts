@@ -9,6 +9,7 @@ import {
 import { deadSubjectOfJob, type Job, subjectOfJob } from '@guildhall/contracts/job'
 import type { Service } from '@guildhall/contracts/names'
 import type { Db, Trx } from '@guildhall/db/open'
+import { AppError } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
 import { sql } from 'kysely'
 import type { z } from 'zod'
@@ -49,9 +50,16 @@ export function audit<D extends z.ZodObject>(
   return { id, stream: 'AUDIT', subject: auditSubject(service), payload: event }
 }
 
-/** A job to run. The id is also that of its run. */
+/** Longest arguments of a job; files travel as rows named by id. */
+const MOST_ARGS_BYTES = 64 * 1024
+
+/** A job to run. The id is also that of its run. Throws `job.too_large` for longer arguments. */
 export function queued<J extends Job>(job: J, args: z.input<J['args']>, id = newId()): Outgoing {
   const checked = job.args.parse(args)
+  if (Buffer.byteLength(JSON.stringify(checked)) > MOST_ARGS_BYTES) {
+    const message = `${job.name}: arguments are at most ${MOST_ARGS_BYTES} bytes; name a row by its id instead`
+    throw new AppError('too_large', 'job.too_large', message)
+  }
   return { id, stream: 'JOBS', subject: subjectOfJob(job), payload: { id, args: checked } }
 }
 
@@ -99,7 +107,8 @@ export async function relay<T extends BusTables>(bus: Bus, database: Db<T>, sign
   let failing = false
   while (!signal.aborted) {
     try {
-      const sent = await sendBatch(bus, db)
+      const { sent, refused } = await sendBatch(bus, db)
+      if (refused) throw refused
       if (failing) bus.log.info('The outbox is sent again')
       failing = false
       if (sent < BATCH) await wait(IDLE_MS, undefined, { signal }).catch(() => {})
@@ -112,7 +121,7 @@ export async function relay<T extends BusTables>(bus: Bus, database: Db<T>, sign
   }
 }
 
-/** Sends up to a batch of rows under their locks and answers how many there were. */
+/** Sends up to a batch of rows under their locks; one that is refused waits and holds up no other. */
 function sendBatch(bus: Bus, db: Db<BusTables>) {
   return db.transaction().execute(async (trx) => {
     const rows = await trx
@@ -124,16 +133,21 @@ function sendBatch(bus: Bus, db: Db<BusTables>) {
       .forUpdate()
       .skipLocked()
       .execute()
-    const acks = await Promise.all(
-      rows.map((row) => bus.js.publish(row.subject, row.payload, { msgID: row.id })),
+    const acks = await Promise.allSettled(rows.map((row) => publish(bus, row)))
+    const pairs = acks.flatMap((ack, i) =>
+      ack.status === 'fulfilled' ? [sql`(${rows[i]?.id}::uuid, ${ack.value.seq}::bigint)`] : [],
     )
-    if (rows.length > 0) {
-      const pairs = rows.map(({ id }, i) => sql`(${id}::uuid, ${acks[i]?.seq ?? 0}::bigint)`)
+    if (pairs.length > 0) {
       await sql`update outbox set sent_at = now(), stream_seq = sent.seq
         from (values ${sql.join(pairs)}) as sent (id, seq) where outbox.id = sent.id`.execute(trx)
     }
-    return rows.length
+    const refused = acks.find((ack) => ack.status === 'rejected')
+    return { sent: rows.length, refused: refused?.reason as unknown }
   })
+}
+
+async function publish(bus: Bus, row: { id: string; subject: string; payload: string }) {
+  return bus.js.publish(row.subject, row.payload, { msgID: row.id })
 }
 
 /** After a reconnection the server may have restarted without its last minutes: they are sent again. */

@@ -34,5 +34,7 @@ export function openDb<T>({ url, schema, log }: OpenOptions): Kysely<T> & AsyncD
   })
   // without this a killed idle connection is an uncaught error
   pool.on('error', (error) => log.warn({ err: error }, 'Lost a database connection'))
+  // and the same of one in use; the query or transaction under way rejects with it
+  pool.on('connect', (client) => client.on('error', () => {}))
   return new KyselyDb<T>({ dialect: new PostgresDialect({ pool }) })
 }
