@@ -13,16 +13,22 @@ import {
   RequestError,
   TimeoutError,
 } from '@nats-io/nats-core'
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Bus } from './connect.ts'
 
 const DEADLINE_MS = 2_000
 const REQUEST_ID = 'Guildhall-Request-Id'
 
+interface Problem {
+  kind: Kind
+  code: string
+  message: string
+  details?: Detail[]
+  retryAfter?: number
+}
+
 /** What goes over the wire as the answer to a call. */
-type Answered =
-  | { value: unknown }
-  | { problem: { kind: Kind; code: string; message: string; details?: Detail[] } }
+type Answered = { value: unknown } | { problem: Problem }
 
 /**
  * Asks another service and waits for its answer. Throws what the other threw, or `unavailable` when
@@ -45,8 +51,8 @@ export async function ask<C extends Call>(
     })
   const answered = message.json<Answered>()
   if ('value' in answered) return call.reply.parse(answered.value) as z.output<C['reply']>
-  const { kind, code, message: text, details } = answered.problem
-  throw new AppError(kind, code, text, details && { details })
+  const { kind, code, message: text, ...options } = answered.problem
+  throw new AppError(kind, code, text, options)
 }
 
 type Handle<C extends Call> = (
@@ -67,44 +73,51 @@ export function answer<C extends Call>(bus: Bus, call: C, handle: Handle<C>) {
 
 async function respond<C extends Call>(bus: Bus, call: C, handle: Handle<C>, message: Msg) {
   const request_id = message.headers?.get(REQUEST_ID) || undefined
-  let answered: Answered
   try {
-    const args = call.args.parse(message.json()) as z.output<C['args']>
-    answered = { value: call.reply.parse(await handle(args, { request_id })) }
+    const args = parseArgs(call, message)
+    const answered: Answered = { value: call.reply.parse(await handle(args, { request_id })) }
+    message.respond(JSON.stringify(answered)) // throws where the answer is longer than NATS takes
   } catch (thrown) {
-    answered = { problem: problemOf(bus, call, thrown, request_id) }
-  }
-  try {
-    message.respond(JSON.stringify(answered))
-  } catch (error) {
-    bus.log.error(
-      { err: error, call: call.name },
-      'A call could not be answered; its answer may be too long',
-    )
+    const answered: Answered = { problem: problemOf(bus, call, thrown, request_id) }
+    if (!bus.nats.isClosed()) message.respond(JSON.stringify(answered))
   }
 }
 
-function problemOf(bus: Bus, call: Call, error: unknown, request_id: string | undefined) {
+function parseArgs<C extends Call>(call: C, message: Msg) {
+  const parsed = call.args.safeParse(jsonOf(message))
+  if (parsed.success) return parsed.data as z.output<C['args']>
+  const details = parsed.error.issues.map(({ path, message: text }) => ({
+    path: `/${path.join('/')}`,
+    message: text,
+  }))
+  const said = details.map(({ path, message: text }) => `${path}: ${text}`).join('; ')
+  throw new AppError('invalid', 'call.invalid', `${call.name}: ${said}`, { details })
+}
+
+/** What is no JSON is nothing, which no call takes for its arguments. */
+function jsonOf(message: Msg): unknown {
+  try {
+    return message.json()
+  } catch {
+    return undefined
+  }
+}
+
+function problemOf(bus: Bus, call: Call, error: unknown, request_id: string | undefined): Problem {
   const thrown = isDatabaseAway(error) ? databaseAway(error) : error
   if (thrown instanceof AppError) {
-    const { kind, code, message, details } = thrown
-    return { kind, code, message, ...(details && { details: [...details] }) }
-  }
-  if (thrown instanceof z.ZodError) {
-    const details = thrown.issues.map(({ path, message }) => ({
-      path: `/${path.join('/')}`,
-      message,
-    }))
+    const { kind, code, message, details, retryAfter } = thrown
     return {
-      kind: 'invalid' as const,
-      code: 'call.invalid',
-      message: `${call.name}: ${thrown.message}`,
-      details,
+      kind,
+      code,
+      message,
+      ...(details && { details: [...details] }),
+      ...(retryAfter !== undefined && { retryAfter }),
     }
   }
   bus.log.error({ err: thrown, call: call.name, request_id }, 'A call failed')
   return {
-    kind: 'unavailable' as const,
+    kind: 'unavailable',
     code: `${call.service}.failed`,
     message: `${call.service} could not answer`,
   }

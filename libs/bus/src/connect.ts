@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
+import { errorSubject } from '@guildhall/contracts/event'
 import type { Peer } from '@guildhall/contracts/names'
 import { AppError } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
@@ -106,6 +107,7 @@ export async function connectBus({
       void run(work)
     },
     async [Symbol.asyncDispose]() {
+      if (nats.isClosed()) return
       const late = wait(DRAIN_MS, undefined, { ref: false })
       await Promise.race([nats.drain(), late])
       await nats.close()
@@ -113,10 +115,17 @@ export async function connectBus({
   }
 }
 
+/** A line at error becomes an event: one about a refused event must not cause the next. */
+function sayRefused(log: Log, error: Error) {
+  const { subject } = error as Error & { subject?: string }
+  const level = subject?.startsWith(errorSubject('')) ? 'warn' : 'error'
+  log[level]({ err: error }, 'NATS refused something')
+}
+
 async function watch(nats: NatsConnection, log: Log, connected: () => void) {
   for await (const status of nats.status()) {
     if (status.type === 'disconnect') log.warn('Lost the connection to NATS; trying again')
-    if (status.type === 'error') log.error({ err: status.error }, 'NATS refused something')
+    if (status.type === 'error') sayRefused(log, status.error)
     if (status.type === 'reconnect') {
       log.info('Connected to NATS again')
       connected()

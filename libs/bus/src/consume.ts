@@ -84,17 +84,16 @@ async function work(bus: Bus, consumption: Consumption, consumer: Consumer, sign
   }
 }
 
-async function handleOne(bus: Bus, { handle, durable }: Consumption, message: JsMsg) {
+async function handleOne(bus: Bus, { handle, durable, stream }: Consumption, message: JsMsg) {
   const beat = setInterval(() => message.working(), HEARTBEAT_MS)
   try {
     await handle(message)
     message.ack()
   } catch (error) {
     if (!mayGetBetter(error)) {
-      bus.log.error(
-        { err: error, durable, subject: message.subject },
-        'A message that cannot be handled was dropped',
-      )
+      // an error event that cannot be stored must not cause another
+      const level = stream === 'ERRORS' ? 'warn' : 'error'
+      bus.log[level]({ err: error, durable }, 'A message that cannot be handled was dropped')
       message.term()
       return
     }

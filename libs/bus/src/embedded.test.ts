@@ -10,7 +10,8 @@ import { createLog } from '@guildhall/service/log'
 import { inspectProcess } from '@guildhall/service/supervised-server'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
-import { findNatsServer, type NatsUser, startNats } from './embedded.ts'
+import { findNatsServer, startNats } from './embedded.ts'
+import type { NatsUser } from './users.ts'
 
 const DEADLINE_MS = 15_000
 const log = createLog('test', { format: 'json', level: 'silent' })

@@ -9,6 +9,7 @@ import { AppError } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
 import { ownerMark, superviseServer } from '@guildhall/service/supervised-server'
 import { connect } from '@nats-io/transport-node'
+import type { NatsUser } from './users.ts'
 
 /** 1 MiB of payload and room for its envelope and headers. */
 const MAX_PAYLOAD_BYTES = 1_048_576 + 65_536
@@ -105,18 +106,6 @@ async function download(folder: string, env: Environment): Promise<void> {
 
 const run = (command: string, args: string[], cwd: string, env: Environment) =>
   promisify(execFile)(command, args, { cwd, env: { ...env, LC_ALL: 'C' } })
-
-export interface NatsUser {
-  user: string
-  password: string
-  /** Subjects it may publish and subscribe, wildcards included; an empty list allows none. */
-  permissions: {
-    publish: readonly string[]
-    subscribe: readonly string[]
-    /** May answer a request that it received, on the inbox named there. */
-    allowResponses: boolean
-  }
-}
 
 export interface Nats extends Child {
   url: string

@@ -5,13 +5,14 @@ import type { Bus } from './connect.ts'
 /** Events that wait for the bus; more are counted and dropped (decisions.md § 8). */
 const MOST_WAITING = 1_000
 const FLUSH_MS = 250
+const BATCH = 100
 
 interface LogLine {
   ts: string
   logger: string
   msg?: string
   err?: { type?: string; message?: string; stack?: string; code?: string }
-  org?: number
+  org?: unknown
   route?: string
   reqId?: string
 }
@@ -31,40 +32,50 @@ export function createErrorEvents() {
   }
 
   async function flush(bus: Bus) {
-    const batch = waiting.slice(0, 100)
-    if (batch[0]) batch[0].dropped_before = dropped
-    for (const event of batch) {
-      await bus.js.publish(errorSubject(bus.peer), JSON.stringify(event), { msgID: event.id })
-    }
+    const batch = waiting.slice(0, BATCH)
+    if (!batch[0]) return
+    batch[0].dropped_before += dropped // others may be dropped while these are sent
+    dropped = 0
+    await Promise.all(
+      batch.map((event) =>
+        bus.js.publish(errorSubject(bus.peer), JSON.stringify(event), { msgID: event.id }),
+      ),
+    )
     waiting = waiting.slice(batch.length)
-    if (batch.length > 0) dropped = 0
   }
 
   /** Sends what waits, and from now on what comes, until `signal` aborts. */
   function attach(bus: Bus, signal: AbortSignal) {
     let sending = false
-    const timer = setInterval(async () => {
+    const send = async () => {
       if (sending || waiting.length === 0) return
       sending = true
       await flush(bus).catch((error) =>
         bus.log.warn({ err: error }, 'Error events cannot be sent; they wait'),
       )
       sending = false
-    }, FLUSH_MS)
-    signal.addEventListener('abort', () => clearInterval(timer))
+    }
+    const timer = setInterval(send, FLUSH_MS)
+    signal.addEventListener('abort', () => {
+      clearInterval(timer)
+      void send() // the last lines before the end are often the ones that tell why
+    })
   }
   return { stream, attach }
 }
+
+/** Postgres takes no U+0000 in a text. */
+const storable = (text: string) => text.replaceAll('\0', '')
 
 function eventOf({ ts, logger, msg, err, org, route, reqId }: LogLine): ErrorEvent {
   return {
     id: newId(),
     created_at: ts,
     service: logger,
-    org_id: org ?? null,
+    org_id: typeof org === 'number' ? org : null,
     kind: String(err?.code ?? err?.type ?? 'Error'),
-    message: (err?.message ?? msg ?? '').slice(0, 2_000),
-    stack: err?.stack?.slice(0, 8_000) ?? null,
+    message: storable(err?.message ?? msg ?? '').slice(0, 2_000),
+    stack: err?.stack ? storable(err.stack).slice(0, 8_000) : null,
     route: route ?? null,
     request_id: reqId ?? null,
     dropped_before: 0,

@@ -93,7 +93,7 @@ async function runOnce(
   if (attempt > job.attempts)
     return bury(db, job, { id, args }, attempt, new Error('The process ended while it ran'))
   try {
-    const result = await run(job.args.parse(args) as never, { run_id: id, log, signal })
+    const result = await run(argsOf(job, args) as never, { run_id: id, log, signal })
     await finish(db, id, attempt, {
       state: 'done',
       error: null,
@@ -106,6 +106,14 @@ async function runOnce(
     log.error({ err: error }, `Job ${job.name} failed for good`)
     await bury(db, job, { id, args }, attempt, error as Error)
   }
+}
+
+/** Throws a refusal, which no second attempt changes. */
+function argsOf(job: Job, args: unknown) {
+  const parsed = job.args.safeParse(args)
+  if (parsed.success) return parsed.data
+  const said = parsed.error.issues.map(({ path, message }) => `/${path.join('/')}: ${message}`)
+  throw new AppError('invalid', 'job.invalid', `${job.name}: ${said.join('; ')}`)
 }
 
 async function insertRun(db: Db<BusTables>, job: Job, id: string, args: object) {
@@ -168,6 +176,7 @@ function answerJobCalls(bus: Bus, db: Db<BusTables>, handlers: JobHandler[]) {
     const job = handlers.find((one) => one.job.name === name)?.job
     if (!job || ownerOfJob(job) !== service)
       throw new AppError('not_found', 'job.not_found', `${service} has no job ${name}`)
+    argsOf(job, args)
     const actor = { source: 'cli', actor_kind: 'operator', actor_id: null } as const
     await db.transaction().execute(async (trx) => {
       if (await findRun(trx, id)) return

@@ -10,6 +10,7 @@ import {
 import { deadSubjectOfJob, type Job, subjectOfJob } from '@guildhall/contracts/job'
 import type { Service } from '@guildhall/contracts/names'
 import type { Db, Trx } from '@guildhall/db/open'
+import { AppError } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
 import { sql } from 'kysely'
 import type { z } from 'zod'
@@ -50,9 +51,16 @@ export function audit<D extends z.ZodObject>(
   return { id, stream: 'AUDIT', subject: auditSubject(service), payload: event }
 }
 
-/** A job to run. The id is also that of its run. */
+/** Longest arguments of a job; files travel as rows named by id. */
+const MOST_ARGS_BYTES = 64 * 1024
+
+/** A job to run. The id is also that of its run. Throws `job.too_large` for longer arguments. */
 export function queued<J extends Job>(job: J, args: z.input<J['args']>, id = newId()): Outgoing {
   const checked = job.args.parse(args)
+  if (Buffer.byteLength(JSON.stringify(checked)) > MOST_ARGS_BYTES) {
+    const message = `${job.name}: arguments are at most ${MOST_ARGS_BYTES} bytes; name a row by its id instead`
+    throw new AppError('too_large', 'job.too_large', message)
+  }
   return { id, stream: 'JOBS', subject: subjectOfJob(job), payload: { id, args: checked } }
 }
 
@@ -62,16 +70,8 @@ export function deadLetter(job: Job, run: { id: string; args: unknown }, error: 
   return { id: newId(), stream: 'DEAD', subject: deadSubjectOfJob(job), payload }
 }
 
-/** Arguments of jobs are at most 64 kB (architecture.md); a dead letter holds them and an error. */
-const MOST_CHARS = 80_000
-
 /** Writes what is to be sent into the transaction that it belongs to: both happen or neither. */
 export async function enqueue<T extends BusTables>(trx: Trx<T>, ...outgoing: Outgoing[]) {
-  const tooLong = outgoing.find(({ payload }) => JSON.stringify(payload).length > MOST_CHARS)
-  if (tooLong)
-    throw new Error(
-      `A message to ${tooLong.subject} is longer than ${MOST_CHARS} characters; send an id instead`,
-    )
   const rows = outgoing.map(({ payload, ...row }) => ({
     ...row,
     payload: JSON.stringify(payload),
@@ -133,7 +133,7 @@ async function idle(bus: Bus, signal: AbortSignal) {
   await once(bus.outbox, 'written', { signal: ended }).catch(() => {})
 }
 
-/** Sends a batch to each stream and answers the size of the largest. Throws where one could not be sent. */
+/** Sends a batch to each stream and answers the size of the largest. Throws what one was refused with. */
 async function sendAll(bus: Bus, db: Db<BusTables>): Promise<number> {
   const waiting = await db
     .selectFrom('outbox')
@@ -141,13 +141,13 @@ async function sendAll(bus: Bus, db: Db<BusTables>): Promise<number> {
     .distinct()
     .where('sent_at', 'is', null)
     .execute()
-  const results = await Promise.allSettled(waiting.map(({ stream }) => sendBatch(bus, db, stream)))
-  const failed = results.find((result) => result.status === 'rejected')
-  if (failed) throw failed.reason
-  return Math.max(0, ...results.map((result) => (result.status === 'fulfilled' ? result.value : 0)))
+  const batches = await Promise.all(waiting.map(({ stream }) => sendBatch(bus, db, stream)))
+  const refusal = batches.find(({ refused }) => refused !== undefined)?.refused
+  if (refusal !== undefined) throw refusal
+  return Math.max(0, ...batches.map(({ rows }) => rows))
 }
 
-/** Sends up to a batch of rows under their locks, marks those acknowledged and answers how many there were. */
+/** Sends up to a batch of rows under their locks; one that is refused waits and holds up no other. */
 function sendBatch(bus: Bus, db: Db<BusTables>, stream: string) {
   return db.transaction().execute(async (trx) => {
     const rows = await trx
@@ -160,9 +160,7 @@ function sendBatch(bus: Bus, db: Db<BusTables>, stream: string) {
       .forUpdate()
       .skipLocked()
       .execute()
-    const acks = await Promise.allSettled(
-      rows.map((row) => bus.js.publish(row.subject, row.payload, { msgID: row.id })),
-    )
+    const acks = await Promise.allSettled(rows.map((row) => publish(bus, row)))
     const sent = acks.flatMap((ack, i) =>
       ack.status === 'fulfilled' ? [sql`(${rows[i]?.id}::uuid, ${ack.value.seq}::bigint)`] : [],
     )
@@ -171,9 +169,13 @@ function sendBatch(bus: Bus, db: Db<BusTables>, stream: string) {
         from (values ${sql.join(sent)}) as sent (id, seq) where outbox.id = sent.id`.execute(trx)
     }
     const refused = acks.find((ack) => ack.status === 'rejected')
-    if (refused && sent.length === 0) throw refused.reason
-    return rows.length
+    return { rows: rows.length, refused: refused?.reason as unknown }
   })
+}
+
+/** Rejects, and never throws, where the connection is closed. */
+async function publish(bus: Bus, row: { id: string; subject: string; payload: string }) {
+  return bus.js.publish(row.subject, row.payload, { msgID: row.id })
 }
 
 /**

@@ -2,12 +2,17 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import type { Peer } from '@guildhall/contracts/names'
+import { migrateUp } from '@guildhall/db/migrate'
+import { openDb } from '@guildhall/db/open'
 import { testDatabase } from '@guildhall/db/testing'
-import { createLog } from '@guildhall/service/log'
+import { createLog, type Log } from '@guildhall/service/log'
 import { cleanUp } from '@guildhall/service/testing'
+import { sql } from 'kysely'
 import { connectBus } from './connect.ts'
 import { findNatsServer, startNats } from './embedded.ts'
 import { ensureStreams } from './streams.ts'
+import { type BusTables, busMigrations } from './tables.ts'
 import { natsUsers } from './users.ts'
 
 export const TEST_INTERNAL_KEY = '11'.repeat(32)
@@ -38,6 +43,26 @@ export async function testBroker(t: Pick<TestContext, 'after'>) {
     await rm(dir, { recursive: true, force: true })
   })
   return nats
+}
+
+/** The bus of a broker in a test, as one peer, closed after it. */
+export async function busAs(
+  t: Pick<TestContext, 'after'>,
+  { url, peer, log = quietLog }: { url: string; peer: Peer; log?: Log },
+) {
+  const bus = await connectBus({ peer, url, internalKey: TEST_INTERNAL_KEY, log })
+  cleanUp(t, async () => bus[Symbol.asyncDispose]())
+  return bus
+}
+
+/** A schema with the tables of the bus alone, in a database of the test's own. */
+export async function testOutbox(t: Pick<TestContext, 'after'>) {
+  const url = await testDatabase(t)
+  const owner = openDb<BusTables>({ url, schema: 'ops', log: quietLog })
+  cleanUp(t, () => owner.destroy())
+  await sql`create schema ops`.execute(owner)
+  await migrateUp({ url, schema: 'ops', folders: [busMigrations] })
+  return owner
 }
 
 /** What a service needs to start in a test: its own database, broker with streams, and free ports. */

@@ -6,17 +6,18 @@ import { auditSubject, changed, errorSubject } from '@guildhall/contracts/event'
 import { ownerOfJob, subjectOfJob } from '@guildhall/contracts/job'
 import { type Peer, peers, type Service, services } from '@guildhall/contracts/names'
 import { durableOfJob } from './names.ts'
+import { streams } from './streams.ts'
 
-/** What a NATS user may do: subjects with wildcards. */
+/** What a NATS user may do: subjects with wildcards; an empty list allows none. */
 export interface Permissions {
-  publish: string[]
-  subscribe: string[]
-  /** May answer to the reply subject of a request it received. */
+  publish: readonly string[]
+  subscribe: readonly string[]
+  /** May answer a request that it received, on the inbox named there. */
   allowResponses: boolean
 }
 
 export interface NatsUser {
-  user: Peer
+  user: string
   password: string
   permissions: Permissions
 }
@@ -77,8 +78,10 @@ function serviceSubjects(service: Service) {
 function opsSubjects() {
   return [
     'jobs.*.*',
-    '$JS.API.STREAM.CREATE.*',
-    '$JS.API.STREAM.UPDATE.*',
+    ...Object.keys(streams).flatMap((name) => [
+      `$JS.API.STREAM.CREATE.${name}`,
+      `$JS.API.STREAM.UPDATE.${name}`,
+    ]),
     ...consumerSubjects('AUDIT', 'ops-audit', 'audit.*'),
     ...consumerSubjects('ERRORS', 'ops-errors', 'errors.*'),
   ]

@@ -61,7 +61,7 @@ export function migrateDown(options: MigrateOptions): Promise<string | undefined
   })
 }
 
-/** The names of revisions that this build has and the schema has not. */
+/** The names of revisions that this build has and the schema, if there is one, has not. */
 export async function pendingMigrations({
   url,
   schema,
@@ -69,11 +69,13 @@ export async function pendingMigrations({
 }: MigrateOptions): Promise<string[]> {
   const known = (await Promise.all(folders.map(readFolder))).flat()
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+  client.on('error', () => {}) // the query under way rejects with it
   await client.connect()
   try {
-    const { rows } = await client.query<{ name: string }>(
-      `select name from ${escapeIdentifier(schema)}.migrations`,
-    )
+    const table = `${escapeIdentifier(schema)}.migrations`
+    const made = await client.query(`select from pg_class where oid = to_regclass($1)`, [table])
+    if (made.rowCount === 0) return known.map(({ name }) => name)
+    const { rows } = await client.query<{ name: string }>(`select name from ${table}`)
     return known.map(({ name }) => name).filter((name) => !rows.some((row) => row.name === name))
   } finally {
     await client.end()
@@ -92,6 +94,7 @@ async function locked<T>(
     options: `-c search_path=${schema}`,
     connectionTimeoutMillis: 5_000,
   })
+  client.on('error', () => {}) // the query under way rejects with it
   await client.connect()
   try {
     await client.query(`select pg_advisory_lock(hashtext('guildhall-migrate'), hashtext($1))`, [

@@ -36,9 +36,9 @@ export function openDb<T>({ url, schema, log }: OpenOptions): Kysely<T> & AsyncD
     application_name: `guildhall-${schema}`,
     options: `-c search_path=${schema}`,
   })
-  const lost = (error: Error) => log.warn({ err: error }, 'Lost a database connection')
-  // without these a connection that is killed is an uncaught error: the pool hears idle ones only
-  pool.on('error', lost)
-  pool.on('connect', (client) => client.on('error', lost))
+  // without this a killed idle connection is an uncaught error
+  pool.on('error', (error) => log.warn({ err: error }, 'Lost a database connection'))
+  // and the same of one in use; the query or transaction under way rejects with it
+  pool.on('connect', (client) => client.on('error', () => {}))
   return new KyselyDb<T>({ dialect: new PostgresDialect({ pool }) })
 }

@@ -1,4 +1,5 @@
 import { hkdfSync } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
 import { Client, escapeIdentifier, escapeLiteral } from 'pg'
 
 /** The password of a service's own role where no URL of its own is set (HKDF of INTERNAL_KEY and its name). */
@@ -23,18 +24,39 @@ const roleOf = (service: string) => `guildhall_${service}`
  * database and may run in many processes at once. The role can do nothing outside its schema.
  */
 export async function provision(ownerUrl: string, service: string, internalKey: string) {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await tryToProvision(ownerUrl, service, internalKey)
+      return
+    } catch (error) {
+      if (!isOvertaken(error) || attempt === MOST_ATTEMPTS) throw error
+    }
+    await wait(Math.random() * MOST_WAIT_MS)
+  }
+}
+
+/** Attempts against others that alter the same role at the same moment. */
+const MOST_ATTEMPTS = 20
+const MOST_WAIT_MS = 100
+
+/** Roles belong to the whole server and our lock to one database: "tuple concurrently updated" comes of it. */
+const isOvertaken = (error: unknown) => (error as { code?: unknown }).code === 'XX000'
+
+async function tryToProvision(ownerUrl: string, service: string, internalKey: string) {
   const client = new Client({ connectionString: ownerUrl, connectionTimeoutMillis: 5_000 })
+  client.on('error', () => {}) // the query under way rejects with it
   await client.connect()
   const role = escapeIdentifier(roleOf(service))
   const password = escapeLiteral(rolePassword(internalKey, service))
   try {
     await client.query('begin')
-    // roles belong to the whole cluster, so the lock must too: advisory locks are per database
     await client.query(`select pg_advisory_xact_lock(hashtext('guildhall-provision'))`)
     await client.query(
       `do $$ begin create role ${role}; exception when duplicate_object or unique_violation then null; end $$`,
     )
     await client.query(`alter role ${role} login password ${password}`)
+    // an owner that is no superuser may give a schema only to a role that it could become
+    await client.query(`grant ${role} to current_user`)
     await client.query(
       `create schema if not exists ${escapeIdentifier(service)} authorization ${role}`,
     )

@@ -39,6 +39,14 @@ const FASTIFY: Record<string, AppError> = {
   ),
 }
 
+/** SQLSTATE codes of Postgres, which takes no U+0000 in text or JSON. */
+const NOT_STORABLE = ['22021', '22P05']
+const notStorable = new AppError(
+  'invalid',
+  'request.nul',
+  'Text must not hold the character U+0000; leave it out',
+)
+
 /** Turns whatever was thrown into a Problem. What nobody foresaw is logged and told to nobody. */
 export function answerError(thrown: unknown, req: FastifyRequest, reply: FastifyReply) {
   const error = known(thrown)
@@ -62,8 +70,8 @@ export function answerError(thrown: unknown, req: FastifyRequest, reply: Fastify
     const said = details.map(({ path, message }) => `${path}: ${message}`).join('; ')
     return reply.code(400).send({ error: said, code: 'request.invalid', details })
   }
-  const { statusCode = 500, message } = error as { statusCode?: number; message: string }
-  if (statusCode < 500)
+  const { statusCode, message } = error as { statusCode?: unknown; message: string }
+  if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500)
     return reply.code(statusCode).send({ error: message, code: 'request.refused' })
   req.log.error({ err: error, ...about(req) }, 'A request failed')
   return reply
@@ -76,9 +84,11 @@ function about({ id, method, routeOptions, identity }: FastifyRequest) {
   return { reqId: id, route: `${method} ${routeOptions.url}`, org: identity?.org?.id }
 }
 
-function known(error: unknown) {
+function known(thrown: unknown) {
+  const error: unknown = thrown instanceof Error ? thrown : new Error(`Thrown: ${String(thrown)}`)
   if (isDatabaseAway(error)) return databaseAway(error)
   const { code, name } = error as { code?: string; name?: string }
+  if (code && NOT_STORABLE.includes(code)) return notStorable
   if (code && FASTIFY[code]) return FASTIFY[code]
   // what our own JSON parser throws has a status and no code
   if (name === 'SyntaxError' && (error as { statusCode?: number }).statusCode === 400)

@@ -11,7 +11,12 @@ import {
   Redirect,
   type Route,
 } from '@guildhall/contracts/route'
-import Fastify, { type FastifyBaseLogger, type FastifyRequest, LogController } from 'fastify'
+import Fastify, {
+  errorCodes,
+  type FastifyBaseLogger,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { answerError } from './answer-error.ts'
 import { CALLER_HEADER, type Identity, openIdentity } from './caller-token.ts'
@@ -42,7 +47,7 @@ export type App = ReturnType<typeof createApp>
 export function createApp({ service, log, callerKey, ready }: AppDeps) {
   const app = Fastify({
     loggerInstance: log as FastifyBaseLogger,
-    logController: new LogController({ disableRequestLogging: true }), // the gateway writes that line
+    logController: new LogController({ disableRequestLogging: true }), // the gateway writes the one line of a request
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH, ignoreTrailingSlash: true },
     frameworkErrors: answerError,
     return503OnClosing: false, // what still arrives on open connections is answered, not refused
@@ -50,11 +55,11 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   app.setErrorHandler(answerError)
+  app.removeContentTypeParser('text/plain') // no contract takes it: a 415 says so, a wrong body would not
   app.setNotFoundHandler(() => {
     throw notFound()
   })
   app.decorateRequest('identity')
-  app.removeContentTypeParser('text/plain')
   app.register(multipart)
   addProbes(app, ready)
 
@@ -68,11 +73,13 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
       schema: schemaOf(route),
       onRequest: async (req) => {
         req.identity = identify(req, route, { service, callerKey })
-        req.id = req.identity.request_id // the gateway's, in answers and log lines
+        req.id = req.identity.request_id // the gateway's, so that its line and ours are found together
+        req.log = req.log.child({ reqId: req.id })
         if (named) req.params = nameRest(req.params, named)
       },
       preValidation: async (req) => {
         if (route.form) req.body = await readForm(req, route.form, route.maxBytes ?? MEBIBYTE)
+        else if (req.isMultipart()) throw new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE()
         else req.body ??= route.body && {} // a body that may be left out is an empty object
       },
       handler: ({ identity, params, query, body, headers }, reply) => {

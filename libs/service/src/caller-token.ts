@@ -51,9 +51,18 @@ export function openIdentity(token: string, target: Target, key: KeyObject, now 
   const wanted = mac(claims, key)
   if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) return undefined
   const body = Buffer.from(claims.slice(HS256.length + 1), 'base64url').toString()
-  const opened = JSON.parse(body) as Identity & { aud: string; req: string; exp: number }
-  const meant = opened.aud === target.service && opened.req === requestHash(target)
+  const opened = claimsIn(body)
+  const meant = opened?.aud === target.service && opened.req === requestHash(target)
   return meant && opened.exp * 1000 > now ? opened : undefined
+}
+
+type Claims = Identity & { aud: string; req: string; exp: number }
+function claimsIn(body: string): Claims | undefined {
+  try {
+    return (JSON.parse(body) as Claims | null) ?? undefined
+  } catch {
+    return undefined
+  }
 }
 
 const requestHash = ({ method, path }: Target) =>

@@ -48,10 +48,12 @@ export const Key = z
   .string()
   .regex(/^([0-9a-f]{64}|[A-Za-z0-9+/_-]{43}=?)$/i, 'needs 32 random bytes: openssl rand -hex 32')
 
-const PostgresUrl = z
+/** A database URL. */
+export const PostgresUrl = z
   .string()
   .refine((url) => !url.startsWith('sqlite'), {
     message: 'SQLite is not supported; leave it unset and npm start brings its own Postgres',
+    abort: true,
   })
   .refine((url) => /^postgres(ql)?:\/\//.test(url), 'needs a postgres:// URL')
 

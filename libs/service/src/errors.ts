@@ -74,6 +74,7 @@ export const databaseAway = (cause: unknown) =>
 export function mayGetBetter(error: unknown): boolean {
   if (error instanceof AppError)
     return ['upstream', 'unavailable', 'rate_limited'].includes(error.kind)
-  const { name } = error as { name?: string }
-  return name !== 'ZodError' && name !== 'SyntaxError'
+  const { name = '', code } = error as { name?: string; code?: unknown }
+  if (/^22[0-9A-Z]{3}$/.test(String(code))) return false // data that Postgres does not take
+  return !['ZodError', '$ZodError', 'SyntaxError'].includes(name)
 }

@@ -23,6 +23,7 @@ export async function readForm(
   }
   for await (const part of req.parts({ limits })) {
     if (part.type === 'field') {
+      if (part.valueTruncated) throw longField(part.fieldname)
       fields[part.fieldname] = part.value
       continue
     }
@@ -42,6 +43,13 @@ export async function readForm(
     throw new AppError('invalid', 'file.missing', `Send at least one file in ${form.field}`)
   return { ...fields, [form.field]: files }
 }
+
+const longField = (name: string) =>
+  new AppError(
+    'too_large',
+    'field.too_large',
+    `The field ${name} is longer than ${MOST_FIELD_BYTES} bytes`,
+  )
 
 const tooLarge = (maxBytes: number) =>
   new AppError(

@@ -4,7 +4,17 @@ import pretty from 'pino-pretty'
 export type Log = Logger
 
 /** Names of fields whose values never reach a log line, at any depth up to three. */
-const SECRET_FIELDS = ['authorization', 'cookie', 'password', 'secret', 'token', 'code_verifier']
+const SECRET_FIELDS = [
+  'authorization',
+  'cookie',
+  'password',
+  'secret',
+  'client_secret',
+  'token',
+  'access_token',
+  'refresh_token',
+  'code_verifier',
+]
 const redact = SECRET_FIELDS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
 
 export interface LogOptions {
@@ -17,7 +27,7 @@ export interface LogOptions {
   errors?: DestinationStream
 }
 
-/** A logger that writes the fields of interface.md: `ts`, `level`, `logger`, `msg` and what the line adds. */
+/** A logger that writes the fields of interface.md: `ts`, `level` (such as ERROR), `logger`, `msg` and what the line adds. */
 export function createLog(name: string, { format, level = 'info', to, errors }: LogOptions): Log {
   const out = to ?? pino.destination(1)
   const lines = format === 'json' ? out : pretty({ ...PRETTY, destination: out })
@@ -27,6 +37,7 @@ export function createLog(name: string, { format, level = 'info', to, errors }: 
       level,
       base: { logger: name },
       redact,
+      formatters: { level: (label) => ({ level: label.toUpperCase() }) },
       timestamp: () => stdTimeFunctions.isoTime().replace('"time"', '"ts"'),
     },
     errors ? multistream([...streams, { level: 'error', stream: errors }]) : lines,

@@ -18,7 +18,10 @@ export async function pageOf<T>(
   read: (page: { before: string | undefined; limit: number }) => Promise<T[]>,
   key: (item: T) => string = (item) => (item as { id: string }).id,
 ): Promise<{ items: T[]; next_cursor: string | null }> {
-  const rows = await read({ before: cursor && openCursor(cursor, bound), limit: limit + 1 })
+  const before = cursor && openCursor(cursor, bound)
+  const rows = await read({ before, limit: limit + 1 }).catch((cause) => {
+    throw before && isDataException(cause) ? invalid(cause) : cause
+  })
   const items = rows.slice(0, limit)
   const last = items.at(-1)
   const more = rows.length > limit && last !== undefined
@@ -40,6 +43,9 @@ function openCursor(cursor: string, bound: unknown): string {
   }
   throw invalid()
 }
+
+/** SQLSTATE class 22: a cursor is no secret, so its key may have been made up and be no id or time. */
+const isDataException = ({ code }: { code?: unknown }) => /^22[0-9A-Z]{3}$/.test(String(code))
 
 const marker = (bound: unknown) =>
   createHash('sha256').update(JSON.stringify(bound)).digest('base64url').slice(0, 16)

@@ -3,6 +3,7 @@ import {
   type Env,
   listenSettings,
   Port,
+  PostgresUrl,
   readSettings,
 } from '@guildhall/service/config'
 import { z } from 'zod'
@@ -12,10 +13,9 @@ export const Settings = z.object({
   ...commonSettings,
   ...listenSettings,
   OPS_PORT: Port.default(4003).describe('Port of ops, for the gateway alone'),
-  OPS_DATABASE_URL: z
-    .string()
-    .optional()
-    .describe("ops' own role and schema; else made from DATABASE_URL"),
+  OPS_DATABASE_URL: PostgresUrl.optional().describe(
+    "ops' own role and schema; else made from DATABASE_URL",
+  ),
 })
 export type Config = z.output<typeof Settings>
 

@@ -58,8 +58,9 @@ export function fingerprintOf(
 
 /** `services/auth/src/app.ts:12`: the first line of a stack that is not a library's or Node's. */
 export function firstFrameOfOurs(stack: string | null): string | null {
-  const frame = stack
-    ?.split('\n')
-    .find((line) => /\.ts:\d+/.test(line) && !line.includes('node_modules'))
-  return /((?:services|libs|gateway|scripts)\/[^\s)]+?:\d+)/.exec(frame ?? '')?.[1] ?? null
+  for (const line of stack?.split('\n') ?? []) {
+    const frame = /((?:services|libs|gateway|scripts)\/[^\s)]+?\.ts:\d+)/.exec(line)?.[1]
+    if (frame && !line.includes('node_modules')) return frame
+  }
+  return null
 }
