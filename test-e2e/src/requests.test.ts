@@ -172,3 +172,28 @@ test('a service reached around the gateway answers 401', async () => {
     assert.deepEqual([route.url, response.status], [route.url, 401])
   }
 })
+
+test('a GET that says it has a body disturbs no other request', async () => {
+  const { hostname, port } = new URL(stack.url)
+  for (let i = 0; i < 5; i++) {
+    const length = { 'content-length': '20' }
+    const outgoing = request({ hostname, port, path: '/.well-known/jwks.json', headers: length })
+    outgoing.end('x'.repeat(20))
+    const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
+    await text(answer)
+    assert.equal((await send('GET', '/api/auth/name', bearer(officer))).status, 200)
+  }
+})
+
+test('an authorization header counts once however it is spelled', async (t) => {
+  const limited = await testStack(t, { RATE_CREDENTIAL_PER_MINUTE: '3' })
+  const { access_token } = await limited.signIn(people.officer)
+  const statuses = []
+  for (const spaces of [1, 2, 3, 4]) {
+    const authorization = `Bearer${' '.repeat(spaces)}${access_token}`
+    statuses.push(
+      (await fetch(`${limited.url}/api/auth/name`, { headers: { authorization } })).status,
+    )
+  }
+  assert.deepEqual(statuses, [200, 200, 200, 429])
+})

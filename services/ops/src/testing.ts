@@ -17,5 +17,5 @@ export async function testOps(t: Pick<TestContext, 'after'>) {
   cleanUp(t, () => db.destroy())
   cleanUp(t, () => ops[Symbol.asyncDispose]())
   const as = (identity: Partial<Identity>) => clientAs(ops.url, settings.INTERNAL_KEY, identity)
-  return { as, db, settings, url: ops.url }
+  return { as, db, log: quietLog, settings, url: ops.url }
 }

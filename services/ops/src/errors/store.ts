@@ -35,6 +35,7 @@ export async function storeError(db: Db, sent: unknown) {
       .onConflict((on) =>
         on.column('fingerprint').doUpdateSet({
           count: sql`error_groups.count + 1`,
+          first_seen: sql`least(error_groups.first_seen, excluded.first_seen)`,
           last_seen: sql`greatest(error_groups.last_seen, excluded.last_seen)`,
           stack,
           route,
