@@ -3,7 +3,7 @@ import { SettingsError } from '@guildhall/service/config'
 import { AppError } from '@guildhall/service/errors'
 import { loadDotEnv } from './home.ts'
 import { configCheck } from './operator/config-check.ts'
-import type { Said } from './operator/context.ts'
+import { natsAuthorization, type Said } from './operator/context.ts'
 import { jobsList, jobsRun } from './operator/jobs.ts'
 import { migrateAllUp, migrateOneDown } from './operator/migrations.ts'
 import { orgCreate, orgList, orgModules } from './operator/orgs.ts'
@@ -17,6 +17,7 @@ const HELP = `Usage: npm run operator -- <command> [--json]
   org modules <prefix> [--on <module,…>] [--off <module,…>]
   jobs list                     every job and when it runs
   jobs run <job> [-a name=value …]   value @file reads a file; waits for the end
+  nats users                    the authorization block of a nats-server of your own
   migrate up                    brings every schema to the newest revision
   migrate down <service> --yes  takes one schema one revision back
 `
@@ -34,6 +35,7 @@ async function main() {
     'org modules': () => orgModules(env, name, values),
     'jobs list': () => jobsList(),
     'jobs run': () => jobsRun(env, name, values.argument ?? []),
+    'nats users': () => natsAuthorization(env),
     'migrate up': () => migrateAllUp(env),
     'migrate down': () => migrateOneDown(env, name, values.yes ?? false),
   }

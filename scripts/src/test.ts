@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** `npm test`: every check, then every test. `npm test -- <files>` runs only those files. */
+/**
+ * `npm test`: every check, then every test. `npm test -- <files>` runs only those files;
+ * `npm test -- --fix` formats, applies safe fixes and ends.
+ */
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const SETUP = 'scripts/src/test-setup.ts'
@@ -18,12 +21,15 @@ const tests = [
   '--test',
   `--test-global-setup=${SETUP}`,
   `--test-timeout=${SECONDS_PER_FILE * 1000}`,
+  '--test-concurrency=2',
   '--test-force-exit',
   ...(files.length > 0
     ? files
     : ['{libs,services}/*/src/**/*.test.ts', '{gateway,scripts,test-e2e,bench}/**/*.test.ts']),
 ]
-const steps = files.length > 0 ? [tests] : [...checks, tests]
+const fix = ['format and fix', 'biome', 'check', '--write', '.']
+const whole = files.length > 0 ? [tests] : [...checks, tests]
+const steps = files.includes('--fix') ? [fix] : whole
 
 for (const [name, command = '', ...args] of steps) {
   process.stdout.write(`— ${name}\n`)

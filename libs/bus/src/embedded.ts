@@ -189,9 +189,14 @@ function renderConf(o: { dir: string; pidFile: string; users: readonly NatsUser[
 pid_file: ${quote(o.pidFile)}
 max_payload: ${MAX_PAYLOAD_BYTES}
 jetstream { store_dir: ${quote(o.dir)} }
-authorization {
+${renderAuthorization(o.users)}`
+}
+
+/** The `authorization` block of a nats-server's configuration: each user with its walls. */
+export function renderAuthorization(users: readonly NatsUser[]): string {
+  return `authorization {
   users = [
-${o.users.map(renderUser).join('\n')}
+${users.map(renderUser).join('\n')}
   ]
 }
 `

@@ -1,5 +1,7 @@
 import { join } from 'node:path'
 import { type Bus, connectBus } from '@guildhall/bus/connect'
+import { renderAuthorization } from '@guildhall/bus/embedded'
+import { natsUsers } from '@guildhall/bus/users'
 import { startPostgres } from '@guildhall/db/embedded'
 import { type Env, SettingsError } from '@guildhall/service/config'
 import { createLog } from '@guildhall/service/log'
@@ -59,6 +61,13 @@ export async function withDatabase<T>(
   } finally {
     await postgres.stop()
   }
+}
+
+/** What a nats-server of one's own must know of our users. It holds their passwords. */
+export async function natsAuthorization(env: Env): Promise<Said> {
+  const { INTERNAL_KEY = '' } = await operatorSettings(env)
+  const users = natsUsers(INTERNAL_KEY)
+  return { text: renderAuthorization(users), json: users }
 }
 
 /** Columns of equal width under their names. */

@@ -17,7 +17,7 @@ async function open(t: TestContext, options: { dir?: string; flatRows?: number }
   const index = await openEmbedded({ log, dir: join(home, 'new'), ...options })
   t.after(async () => {
     await index.close()
-    await rm(home, { recursive: true, force: true })
+    await rm(home, { recursive: true, force: true, maxRetries: 10 })
   })
   return index
 }
@@ -50,13 +50,13 @@ test('a damaged index says that it can be rebuilt, at start and while running', 
     await writeFile(join(file.parentPath, file.name), 'damaged')
   }
   await assert.rejects(openEmbedded({ dir, log }), error)
-  await rm(dir, { recursive: true })
+  await rm(dir, { recursive: true, maxRetries: 10 })
   await assert.rejects(index.write([passage('dog')]), error)
 })
 
 test('a folder that cannot be made is an error at start', async (t) => {
   const home = await folder()
-  t.after(() => rm(home, { recursive: true }))
+  t.after(() => rm(home, { recursive: true, maxRetries: 10 }))
   const file = join(home, 'file')
   await writeFile(file, '')
   await assert.rejects(openEmbedded({ dir: join(file, 'index'), log }), {
