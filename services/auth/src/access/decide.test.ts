@@ -1,21 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask } from '@guildhall/bus/calls'
-import { connectBus } from '@guildhall/bus/connect'
-import { quietLog } from '@guildhall/bus/testing'
+import { busAs } from '@guildhall/bus/testing'
 import { decideAccess } from '@guildhall/contracts/auth'
 import { people } from '@guildhall/sandbox/demo'
-import { cleanUp } from '@guildhall/service/testing'
 import { type TestAuth, testAuth } from '../testing.ts'
 
-async function decider(t: Parameters<typeof cleanUp>[0], { settings, org }: TestAuth) {
-  const bus = await connectBus({
-    peer: 'gateway',
-    url: settings.NATS_URL,
-    internalKey: settings.INTERNAL_KEY,
-    log: quietLog,
-  })
-  cleanUp(t, () => bus[Symbol.asyncDispose]())
+async function decider(t: Parameters<typeof busAs>[0], { settings, org }: TestAuth) {
+  const bus = await busAs(t, { url: settings.NATS_URL, peer: 'gateway' })
   return (person: { id: string }) =>
     ask(bus, decideAccess, { chat_user_id: person.id, org_id: org.id })
 }

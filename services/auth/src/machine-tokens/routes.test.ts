@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask } from '@guildhall/bus/calls'
-import { connectBus } from '@guildhall/bus/connect'
-import { quietLog } from '@guildhall/bus/testing'
+import { busAs } from '@guildhall/bus/testing'
 import {
   createMachineToken,
   deleteMachineToken,
@@ -10,7 +9,6 @@ import {
   listMachineTokens,
   MACHINE_TOKEN_PREFIX,
 } from '@guildhall/contracts/tokens'
-import { cleanUp } from '@guildhall/service/testing'
 import { sha256 } from '../hash.ts'
 import { officer, type TestAuth, testAuth } from '../testing.ts'
 
@@ -28,14 +26,8 @@ async function made({ as, org }: TestAuth, more: object = {}) {
 }
 
 /** What the gateway is told of a token. */
-async function gatewayOf(t: Parameters<typeof cleanUp>[0], { settings }: TestAuth) {
-  const bus = await connectBus({
-    peer: 'gateway',
-    url: settings.NATS_URL,
-    internalKey: settings.INTERNAL_KEY,
-    log: quietLog,
-  })
-  cleanUp(t, () => bus[Symbol.asyncDispose]())
+async function gatewayOf(t: Parameters<typeof busAs>[0], { settings }: TestAuth) {
+  const bus = await busAs(t, { url: settings.NATS_URL, peer: 'gateway' })
   return async (token: string) =>
     (await ask(bus, findMachineToken, { sha256: sha256(token) })).token
 }

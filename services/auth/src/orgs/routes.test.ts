@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask } from '@guildhall/bus/calls'
-import { connectBus } from '@guildhall/bus/connect'
-import { quietLog } from '@guildhall/bus/testing'
+import { busAs } from '@guildhall/bus/testing'
 import { type ModuleName, moduleNames } from '@guildhall/contracts/names'
 import {
   createOrg,
@@ -15,21 +14,14 @@ import {
 } from '@guildhall/contracts/orgs'
 import { people, servers } from '@guildhall/sandbox/demo'
 import { AppError } from '@guildhall/service/errors'
-import { cleanUp } from '@guildhall/service/testing'
 import { officer, signedIn, type TestAuth, testAuth } from '../testing.ts'
 
 async function busOf(
-  t: Parameters<typeof cleanUp>[0],
+  t: Parameters<typeof busAs>[0],
   { settings }: TestAuth,
   peer: 'operator' | 'gateway',
 ) {
-  const bus = await connectBus({
-    peer,
-    url: settings.NATS_URL,
-    internalKey: settings.INTERNAL_KEY,
-    log: quietLog,
-  })
-  cleanUp(t, () => bus[Symbol.asyncDispose]())
+  const bus = await busAs(t, { url: settings.NATS_URL, peer })
   return bus
 }
 
