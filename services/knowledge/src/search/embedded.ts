@@ -216,32 +216,38 @@ async function searchText(table: Table, query: TextQuery): Promise<Hit[]> {
   const parsed = parseQuery(query.query)
   const exact = exactQuery(parsed)
   const found = exact ? await matches(table, exact, query) : []
-  if (found.length >= query.limit || parsed.required.length > 0) return found
-  const unknown = await unknownWords(table, parsed.words, query)
+  if (found.length >= query.limit || parsed.required.length > 0) return found.map(hit)
+  const unknown = await unknownWords(table, parsed.words, found, query)
   const spelling = spellingQuery(unknown, parsed.excluded)
   const likely = spelling ? await matches(table, spelling, query) : []
   const seen = new Set(found.map(({ id }) => id))
-  return [...found, ...likely.filter(({ id }) => !seen.has(id))].slice(0, query.limit)
+  return [...found, ...likely.filter(({ id }) => !seen.has(id))].slice(0, query.limit).map(hit)
 }
 
-/** Words that no row in sight holds: only these are taken for misspelt, so that a right word brings no look-alikes. */
+/**
+ * Words that no row in sight holds: only these are taken for misspelt, so that a right word brings no
+ * look-alikes. Most stand in the rows found already; only the others are looked for.
+ */
 async function unknownWords(
   table: Table,
   words: readonly string[],
+  found: readonly Ranked[],
   query: TextQuery,
 ): Promise<string[]> {
-  const held = await Promise.all(
-    words.map((word) => matches(table, new MatchQuery(word, 'text'), { ...query, limit: 1 })),
+  const held = new Set(found.flatMap((row) => row.words.split(' ')))
+  const asked = words.filter((word) => !held.has(word.toLowerCase()))
+  const hits = await Promise.all(
+    asked.map((word) => matches(table, new MatchQuery(word, 'text'), { ...query, limit: 1 })),
   )
-  return words.filter((_, index) => held[index]?.length === 0)
+  return asked.filter((_, index) => hits[index]?.length === 0)
 }
 
-async function matches(table: Table, text: FullTextQuery, query: TextQuery): Promise<Hit[]> {
+async function matches(table: Table, text: FullTextQuery, query: TextQuery): Promise<Ranked[]> {
   const rows = await table
     .query()
     .fullTextSearch(text)
     .where(visible(query))
-    .select(['id', 'version', '_score'])
+    .select(['id', 'version', 'words', '_score'])
     .limit(query.limit)
     .toArray()
   return ranked(rows, (row) => -row._score)
@@ -258,15 +264,15 @@ async function searchVector(table: Table, query: VectorQuery): Promise<Hit[]> {
     .limit(query.limit)
     .toArray()
   const near = rows.filter((row) => row._distance <= query.maxDistance)
-  return ranked(near, (row) => row._distance)
+  return ranked(near, (row) => row._distance).map(hit)
 }
 
-type Ranked = Hit & { _score: number; _distance: number }
+type Ranked = Hit & { words: string; _score: number; _distance: number }
 
-const ranked = (rows: Ranked[], cost: (row: Ranked) => number): Hit[] =>
-  rows
-    .sort((a, b) => cost(a) - cost(b) || (a.id < b.id ? -1 : 1))
-    .map(({ id, version }) => ({ id, version }))
+const hit = ({ id, version }: Ranked): Hit => ({ id, version })
+
+const ranked = (rows: Ranked[], cost: (row: Ranked) => number): Ranked[] =>
+  rows.sort((a, b) => cost(a) - cost(b) || (a.id < b.id ? -1 : 1))
 
 function visible({ org, category }: { org: number; category?: string | undefined }): string {
   const own = `(org = ${integer(org)} or public = true)`
