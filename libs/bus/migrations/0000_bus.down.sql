@@ -1,2 +1,3 @@
+drop table idempotency_keys;
 drop table job_runs;
 drop table outbox;

@@ -24,3 +24,15 @@ create table job_runs (
   result jsonb
 );
 create index job_runs_newest on job_runs (job, queued_at desc);
+
+-- The answers of writes that may be sent again (the header Idempotency-Key), kept a day.
+create table idempotency_keys (
+  caller text not null,
+  route text not null,
+  key text not null,
+  body_sha256 text not null,
+  answer jsonb,
+  created_at timestamptz not null default now(),
+  primary key (caller, route, key)
+);
+create index idempotency_keys_age on idempotency_keys (created_at);

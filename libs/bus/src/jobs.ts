@@ -203,10 +203,11 @@ async function findRun(db: Db<BusTables>, id: string): Promise<JobRun | null> {
 /** Finished runs are kept so long. */
 const KEEP_RUNS_DAYS = 30
 
-/** Deletes sent outbox rows after a day and finished runs after a month. */
+/** Deletes sent outbox rows and idempotency keys after a day, and finished runs after a month. */
 export async function pruneBus<T extends BusTables>(database: Db<T>) {
   const db = database as unknown as Db<BusTables>
   await sql`delete from outbox where sent_at < now() - interval '1 day'`.execute(db)
+  await sql`delete from idempotency_keys where created_at < now() - interval '1 day'`.execute(db)
   await sql`delete from job_runs where finished_at < now() - make_interval(days => ${KEEP_RUNS_DAYS})`.execute(
     db,
   )

@@ -24,6 +24,15 @@ export interface BusTables {
     error: string | null
     result: ColumnType<unknown, string | null, string | null>
   }
+  idempotency_keys: {
+    caller: string
+    route: string
+    key: string
+    body_sha256: string
+    /** Null while the transaction that writes it has not committed: then nobody else sees the row. */
+    answer: ColumnType<unknown, string | null, string>
+    created_at: Generated<Date>
+  }
 }
 
 /** The folder of their migrations; it comes before the service's own. */

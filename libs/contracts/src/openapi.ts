@@ -45,6 +45,7 @@ function operation(name: string, route: Route, schemas: Record<string, Json>) {
     parameters: [
       ...parametersOf('path', params, schemas),
       ...parametersOf('query', query, schemas),
+      ...(route.idempotent ? [IDEMPOTENCY_KEY] : []),
     ],
     ...(body && {
       requestBody: {
@@ -57,6 +58,15 @@ function operation(name: string, route: Route, schemas: Record<string, Json>) {
       default: { ...answer(Problem, schemas), description: 'Refused' },
     },
   }
+}
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'Sent again within a day with the same body, it gets the first answer and changes nothing',
+  schema: { type: 'string', maxLength: 255 },
 }
 
 function needText({ accepts, scope }: Need) {

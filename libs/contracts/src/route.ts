@@ -22,6 +22,8 @@ export interface Route {
   maxBytes?: number
   /** The cookies that the service reads. All others, and Authorization, end at the gateway. */
   cookies?: readonly string[]
+  /** The header Idempotency-Key is heard: the handler runs its write `oncePerKey`. */
+  idempotent?: true
   /** The answer holds a credential: nobody may store it. */
   noStore?: true
   /** Another counter than the credential's own 1 200 a minute. */
@@ -88,6 +90,8 @@ export interface Input<R extends Route> {
   caller: CallerOf<R>
   org: OrgOf<R>
   cookies: Readonly<Record<string, string | undefined>>
+  /** The header Idempotency-Key, where the contract is `idempotent`. */
+  idempotency_key: string | undefined
   request_id: string
 }
 

@@ -84,7 +84,8 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
       },
       handler: ({ identity, params, query, body, headers }, reply) => {
         const cookies = parseCookies(headers.cookie)
-        const input = { ...identity, params, query, body, cookies }
+        const idempotency_key = route.idempotent && idempotencyKeyOf(headers)
+        const input = { ...identity, params, query, body, cookies, idempotency_key }
         return handler(input as unknown as Input<R>, reply as unknown as Answer<R>)
       },
     })
@@ -117,6 +118,22 @@ function identify(
     throw new AppError('forbidden', 'caller.unfit', 'Not for this caller')
   }
   return identity
+}
+
+/** Longest Idempotency-Key; a UUID has 36. */
+const MOST_KEY_CHARS = 255
+
+function idempotencyKeyOf({ 'idempotency-key': key }: FastifyRequest['headers']) {
+  if (
+    key === undefined ||
+    (typeof key === 'string' && /^[\x21-\x7e]+$/.test(key) && key.length <= MOST_KEY_CHARS)
+  )
+    return key
+  throw new AppError(
+    'invalid',
+    'idempotency.key',
+    `An Idempotency-Key is 1 to ${MOST_KEY_CHARS} visible ASCII characters`,
+  )
 }
 
 function nameRest(params: unknown, name: string) {

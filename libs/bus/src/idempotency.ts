@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import type { Caller } from '@guildhall/contracts/caller'
+import type { Route } from '@guildhall/contracts/route'
+import type { Trx } from '@guildhall/db/open'
+import { AppError } from '@guildhall/service/errors'
+import type { BusTables } from './tables.ts'
+
+interface Sent {
+  route: Route
+  caller: Caller
+  /** The header Idempotency-Key; without one the work simply runs. */
+  idempotency_key: string | undefined
+  body: unknown
+}
+
+/**
+ * Runs `work` once per caller, route and Idempotency-Key, and gives its answer to everybody who sends the
+ * same again within a day (decisions.md § 0). Call it in the transaction of the write: the key commits with
+ * it, so a refusal is not kept, and a second sending at the same time waits for the first.
+ * Throws `idempotency.other_body` where the key came with another body before.
+ */
+export async function oncePerKey<T extends BusTables, A>(
+  transaction: Trx<T>,
+  { route, caller, idempotency_key: key, body }: Sent,
+  work: () => Promise<A>,
+): Promise<A> {
+  if (key === undefined) return work()
+  const trx = transaction as unknown as Trx<BusTables>
+  const row = { caller: nameOf(caller), route: `${route.method} ${route.url}`, key }
+  const body_sha256 = createHash('sha256')
+    .update(JSON.stringify(body) ?? '')
+    .digest('base64url')
+  const mine = await trx
+    .insertInto('idempotency_keys')
+    .values({ ...row, body_sha256, answer: null })
+    .onConflict((on) => on.doNothing())
+    .returning('key')
+    .executeTakeFirst()
+  if (!mine) return earlierAnswer(trx, row, body_sha256)
+  const answer = await work()
+  await trx
+    .updateTable('idempotency_keys')
+    .set({ answer: JSON.stringify(answer) })
+    .where((where) => where.and(row))
+    .execute()
+  return answer
+}
+
+async function earlierAnswer<A>(
+  trx: Trx<BusTables>,
+  row: { caller: string; route: string; key: string },
+  body_sha256: string,
+): Promise<A> {
+  const earlier = await trx
+    .selectFrom('idempotency_keys')
+    .select(['body_sha256', 'answer'])
+    .where((where) => where.and(row))
+    .executeTakeFirstOrThrow()
+  if (earlier.body_sha256 === body_sha256) return earlier.answer as A
+  throw new AppError(
+    'conflict',
+    'idempotency.other_body',
+    'This Idempotency-Key came with another body before; take a new key',
+  )
+}
+
+/** Keys of one caller mean nothing to another. */
+function nameOf(caller: Caller): string {
+  if (caller.kind === 'public') return 'public'
+  return caller.kind === 'machine' ? `machine:${caller.token_id}` : `chat:${caller.chat_user_id}`
+}
