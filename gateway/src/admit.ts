@@ -13,6 +13,16 @@ export interface Admitted {
   org: OrgRef | undefined
 }
 
+export interface Asked {
+  route: Route
+  /** The org of the URL, by its prefix or id. */
+  org: string | number | undefined
+  authorization: string | undefined
+  /** Told whom the credential stands for, before it is asked what they may do. */
+  verified(who: { kind: 'machine' | 'person'; id: string }): Promise<void>
+}
+type Verified = Asked['verified']
+
 interface Deps {
   directory: Directory
   platformTokens: PlatformTokens
@@ -25,9 +35,11 @@ export function createAdmit({ directory, platformTokens, accessChecks }: Deps) {
     route: Route,
     token: string,
     org: OrgRef | undefined,
+    verified: Verified,
   ): Promise<Admitted> {
     const claims = await platformTokens.verify(token)
     const person = personOf(claims)
+    await verified({ kind: 'person', id: person.chat_user_id })
     const { accepts } = route.caller
     if (accepts.includes('officer') && org) {
       const superadmin = await accessChecks.checkOfficer(route, person, org)
@@ -40,9 +52,15 @@ export function createAdmit({ directory, platformTokens, accessChecks }: Deps) {
     return { caller: { kind: 'platform', ...person }, org }
   }
 
-  async function asMachine(route: Route, token: string | undefined, named: OrgRef | undefined) {
+  async function asMachine(
+    route: Route,
+    token: string | undefined,
+    named: OrgRef | undefined,
+    verified: Verified,
+  ) {
     const admitted = await findMachine(directory, token)
     const { caller, org } = admitted
+    await verified({ kind: 'machine', id: caller.token_id })
     if (named && named.id !== org.id) throw otherOrg()
     if (!isOn(route, org)) throw notFound()
     if (!fits(caller, route.caller)) throw scopeMissing(route)
@@ -54,32 +72,31 @@ export function createAdmit({ directory, platformTokens, accessChecks }: Deps) {
     route: Route,
     token: string | undefined,
     org: OrgRef | undefined,
+    verified: Verified,
   ): Promise<Admitted> {
     const nobody = { caller: { kind: 'public' as const }, org }
     if (!token || !route.caller.accepts.includes('platform')) return nobody
-    return asPlatform(route, token, org).catch((error) => {
-      if (error instanceof AppError && error.kind !== 'unavailable') return nobody
+    return asPlatform(route, token, org, verified).catch((error) => {
+      if (error instanceof AppError && ['unauthenticated', 'forbidden'].includes(error.kind)) {
+        return nobody
+      }
       throw error
     })
   }
 
-  /** `named` is the org of the URL. A route of a module that the org has off looks like no route at all. */
-  return async (
-    route: Route,
-    named: string | number | undefined,
-    authorization: string | undefined,
-  ) => {
+  /** A route of a module that the org has off looks like no route at all. */
+  return async ({ route, org: named, authorization, verified }: Asked): Promise<Admitted> => {
     const org = named === undefined ? undefined : await directory.findOrg(named)
     if (named !== undefined && !isOn(route, org)) throw notFound()
     const { accepts } = route.caller
     const token = bearerOf(authorization)
-    if (accepts.includes('public')) return asAnyone(route, token, org)
-    if (accepts.includes('machine')) return asMachine(route, token, org)
+    if (accepts.includes('public')) return asAnyone(route, token, org, verified)
+    if (accepts.includes('machine')) return asMachine(route, token, org, verified)
     if (!token || token.startsWith(MACHINE_TOKEN_PREFIX)) {
       accessChecks.noteNoCredential(route, org)
       throw unauthenticated()
     }
-    return asPlatform(route, token, org)
+    return asPlatform(route, token, org, verified)
   }
 }
 

@@ -92,11 +92,17 @@ function addContractRoutes(app: FastifyInstance, { config, admit, services }: De
         await limits.arrive(req, route)
         if (isDisabled(pathOf(route, req.params), config.DISABLED_ROUTES)) throw notFound()
         checkLength(req, route)
-        req.admitted = await admit(route, orgOf(req.params), req.headers.authorization)
-        await limits.admit(req, route, req.admitted.caller)
+        const verified = (who: Parameters<typeof limits.verified>[2]) =>
+          limits.verified(req, route, who)
+        req.admitted = await admit({
+          route,
+          org: orgOf(req.params),
+          authorization: req.headers.authorization,
+          verified,
+        }).catch((error) => limits.refused(req, error))
       },
       onSend: async (req, reply, payload) => {
-        await limits.refuse(req, route, reply.statusCode)
+        await limits.answered(req, route, reply.statusCode)
         if (route.noStore && reply.statusCode !== 404) reply.header('cache-control', 'no-store')
         return payload
       },

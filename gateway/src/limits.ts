@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import type { Caller } from '@guildhall/contracts/caller'
 import type { Route } from '@guildhall/contracts/route'
 import { AppError } from '@guildhall/service/errors'
 import type { FastifyRequest } from 'fastify'
@@ -10,9 +9,13 @@ import type { Config } from './config.ts'
 const SECONDS = 60
 const MOST_KNOWN = 10_000
 
+type Who = { kind: 'machine' | 'person'; id: string }
+export type Limits = ReturnType<typeof createLimits>
+
 /**
  * Counts requests in this gateway's memory (decisions.md § 0, Rate limits): by address until a credential
- * is verified, and then by whom it stands for, so that no spelling of it counts anew.
+ * is verified, and then by whom it stands for, so that no spelling of it counts anew. What is counted is
+ * counted before it is looked at: a refused request costs as much as a granted one.
  */
 export function createLimits(config: Config) {
   const credential = counter(config.RATE_CREDENTIAL_PER_MINUTE)
@@ -20,40 +23,52 @@ export function createLimits(config: Config) {
   const search = counter(config.RATE_SEARCH_PER_MINUTE)
   const address = counter(config.RATE_ADDRESS_PER_MINUTE)
   const failures = counter(config.RATE_FAILED_SIGN_INS_PER_MINUTE)
-  /** Credentials that were good lately: an address full of bad ones does not lock these out. */
-  const good = new LRUCache<string, true>({ max: MOST_KNOWN, ttl: SECONDS * 1000 })
+  /** Whom a credential stood for when it was last verified. */
+  const known = new LRUCache<string, Who>({ max: MOST_KNOWN, ttl: SECONDS * 1000 })
+
+  async function spendFor({ kind, id }: Who, { rate }: Route) {
+    if (rate === 'search') await spend(search, id)
+    await spend(kind === 'machine' ? machine : credential, id)
+  }
 
   async function checkFailures(ip: string) {
-    const known = await failures?.get(ip)
-    if (failures && known && known.consumedPoints >= failures.points) throw tooMany(known)
+    const found = await failures?.get(ip)
+    if (failures && found && found.consumedPoints >= failures.points) throw tooMany(found)
   }
 
   return {
-    /** Before anything is verified. Throws 429. */
-    async arrive({ headers: { authorization }, ip }: FastifyRequest, { rate, caller }: Route) {
-      const isKnown = authorization !== undefined && good.has(keyOf(authorization))
-      if ((authorization && !isKnown) || rate === 'sign_in') await checkFailures(ip)
-      if (!authorization || caller.accepts.includes('public')) await spend(address, ip)
+    /** Before anything is looked at. Throws 429. */
+    async arrive({ headers: { authorization }, ip, method }: FastifyRequest, route: Route) {
+      if (route.rate === 'sign_in' && method === 'POST') await checkFailures(ip)
+      const who = authorization === undefined ? undefined : known.get(keyOf(authorization))
+      await (who ? spendFor(who, route) : spend(address, ip))
     },
 
-    /** Once it is known who calls. Throws 429. */
-    async admit({ headers: { authorization } }: FastifyRequest, { rate }: Route, caller: Caller) {
-      if (!authorization || caller.kind === 'public') return
-      good.set(keyOf(authorization), true)
-      const who = caller.kind === 'machine' ? caller.token_id : caller.chat_user_id
-      if (rate === 'search') await spend(search, who)
-      await spend(caller.kind === 'machine' ? machine : credential, who)
+    /** A credential turned out to be good: from now on it counts for whom it stands. Throws 429. */
+    async verified({ headers: { authorization = '' } }: FastifyRequest, route: Route, who: Who) {
+      const key = keyOf(authorization)
+      if (known.has(key)) return
+      known.set(key, who)
+      await spendFor(who, route)
     },
 
-    /** Counts a credential, or a code of a sign-in, that was refused. */
-    async refuse(req: FastifyRequest, { rate }: Route, status: number) {
-      const { authorization } = req.headers
-      const failed = authorization
-        ? status === 401
-        : rate === 'sign_in' && [400, 401].includes(status)
-      if (!failed) return
-      if (authorization) good.delete(keyOf(authorization))
-      await failures?.penalty(req.ip) // not read before: a client that hung up has none
+    /** Counts a refused credential, and throws 429 instead of the refusal once an address has too many. */
+    async refused(
+      { headers: { authorization }, ip }: FastifyRequest,
+      error: unknown,
+    ): Promise<never> {
+      const bad = error instanceof AppError && error.kind === 'unauthenticated'
+      if (!bad || authorization === undefined) throw error
+      known.delete(keyOf(authorization))
+      await checkFailures(ip)
+      await failures?.penalty(ip)
+      throw error
+    },
+
+    /** Counts a one-time code or a refresh token that auth refused. */
+    async answered(req: FastifyRequest, { rate }: Route, status: number) {
+      if (rate !== 'sign_in' || req.method !== 'POST' || ![400, 401].includes(status)) return
+      await failures?.penalty(req.ip)
     },
   }
 }

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { SettingsError } from '@guildhall/service/config'
 import { AppError } from '@guildhall/service/errors'
+import { z } from 'zod'
 import { loadDotEnv } from './home.ts'
 import { configCheck } from './operator/config-check.ts'
 import { natsAuthorization, type Said } from './operator/context.ts'
@@ -75,6 +76,7 @@ function say(text: string, code: number): never {
 }
 
 await main().catch((error: Error) => {
+  if (error instanceof z.ZodError) say(z.prettifyError(error), 1)
   const plain = error instanceof SettingsError || error instanceof AppError
   say(plain ? error.message : String(error.stack), 1)
 })

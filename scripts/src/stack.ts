@@ -13,7 +13,7 @@ import { readConfig as readOps } from '@guildhall/ops/config'
 import { start as startOps } from '@guildhall/ops/main'
 import { demoWorld, people } from '@guildhall/sandbox/demo'
 import { type Sandbox, startSandbox } from '@guildhall/sandbox/sandbox'
-import { type Env, SettingsError } from '@guildhall/service/config'
+import { type Env, Port, SettingsError } from '@guildhall/service/config'
 import { createLog, type Log } from '@guildhall/service/log'
 import { makeDemoOrgs } from './demo.ts'
 import { markHome, removeRunning, writeRunning } from './home.ts'
@@ -66,7 +66,7 @@ export async function startStack({ home, env, now }: StackOptions): Promise<Stac
   const { keys, made: keysMade } = await openKeys(home)
   await using opening = new AsyncDisposableStack()
   const servers = await startServers(opening, { home, env, keys, log })
-  const port = env.PORT === '0' ? await freePort() : Number(env.PORT || DEFAULT_PORT)
+  const port = await portOf(env)
   const url = `http://127.0.0.1:${port}`
   const sandbox = real ? undefined : await openSandbox(opening, env, url, log)
   const settings = settingsOf({ env, home, keys, port, url, servers, sandbox })
@@ -203,6 +203,13 @@ async function startParts(opening: AsyncDisposableStack, settings: Env, now: Sta
   )
   opening.use(await startGateway(readGateway({ ...settings, AUTH_URL, KNOWLEDGE_URL, OPS_URL })))
   Object.assign(settings, { AUTH_URL, KNOWLEDGE_URL, OPS_URL })
+}
+
+async function portOf({ PORT }: Env): Promise<number> {
+  if (PORT === '0') return freePort()
+  const port = Port.safeParse(PORT || DEFAULT_PORT)
+  if (port.success) return port.data
+  throw new SettingsError(`PORT is ${PORT}; it takes 0 to 65535, and 0 takes a free one`)
 }
 
 /** A port that is free now; whoever takes it in between makes the start fail with its name. */

@@ -62,3 +62,28 @@ test('an address with too many refused credentials gets 429, and its requests wi
   assert.deepEqual(statuses, [401, 401, 401, 429])
   assert.equal((await fetch(`${url}/health`)).status, 200)
 })
+
+test('refused requests count as much as granted ones, and bad credentials lock out no good one', async (t) => {
+  const limits = {
+    RATE_MACHINE_PER_MINUTE: '5',
+    RATE_ADDRESS_PER_MINUTE: '40',
+    RATE_FAILED_SIGN_INS_PER_MINUTE: '3',
+  }
+  const { url, signIn, machineToken } = await testStack(t, limits)
+  const officer = (await signIn(people.officer)).access_token
+  const { token } = await machineToken(officer, ['agents:read'])
+  const statusOf = async (path: string, credential: string) =>
+    (await fetch(url + path, { headers: bearer(credential) })).status
+  const several = async (count: number, path: (i: number) => string, credential: string) => {
+    const statuses = []
+    for (let i = 0; i < count; i++) statuses.push(await statusOf(path(i), credential))
+    return statuses
+  }
+  const bad = await several(4, () => '/api/auth/name', 'junk')
+  assert.deepEqual(bad, [401, 401, 401, 429])
+  assert.equal(await statusOf('/api/auth/name', officer), 200)
+  const scopeless = await several(6, () => '/api/knowledge/sources', token)
+  assert.deepEqual(scopeless, [403, 403, 403, 403, 403, 429])
+  const guesses = await several(40, (i) => `/api/organizations/${i + 100}/modules`, 'junk')
+  assert.ok(guesses.includes(429), 'unknown orgs count for the address')
+})

@@ -118,6 +118,7 @@ for (const [what, env, said] of [
     { HOST: '0.0.0.0' },
     /the sandbox lets anybody sign in as anybody/,
   ],
+  ['a port that is none', { PORT: 'abc' }, /PORT is abc; it takes 0 to 65535/],
   ['a setting that is none', { SYS_ADMIN: 'olivia' }, /SYS_ADMIN: needs chat user ids/],
   ['a nats-server that is none', { NATS_SERVER_BIN: '/nowhere' }, /NATS_SERVER_BIN is \/nowhere/],
 ] as const) {

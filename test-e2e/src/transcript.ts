@@ -19,13 +19,20 @@ const AGENT = '-H "authorization: Bearer $agent"'
 /** What a newcomer types, and above each what it does. `show` prints JSON from standard input by an expression. */
 const STEPS: [said: string, command: string][] = [
   [
-    'Sign in as the officer. A browser does these two steps by itself; the second is the button of the page.',
-    `page=$(curl -s -c jar -o /dev/null -w '%{redirect_url}' $URL/api/auth/login)
-code=$(curl -sL -b jar -o /dev/null -w '%{url_effective}' "\${page%%\\?*}" -d "\${page#*\\?}&user_id=${people.officer.id}" | sed 's/.*code=//')`,
+    'A helper that prints a part of a JSON answer.',
+    `show() {
+  node -e 'let text = ""; process.stdin.on("data", (part) => { text += part }).on("end", () => {
+    const body = JSON.parse(text); with (body) console.log(eval(process.argv[1])) })' "$1"
+}`,
   ],
   [
-    'Exchange the one-time code for tokens.',
-    `officer=$(curl -s $URL/api/auth/exchange ${JSON_BODY} -d "{\\"code\\":\\"$code\\"}" | show access_token)
+    'Sign in. A browser does this by itself; the second line is the button of the page.',
+    `sign_in() {
+  page=$(curl -s -c jar -o /dev/null -w '%{redirect_url}' $URL/api/auth/login)
+  code=$(curl -sL -b jar -o /dev/null -w '%{url_effective}' "\${page%%\\?*}" -d "\${page#*\\?}&user_id=$1" | sed 's/.*code=//')
+  curl -s $URL/api/auth/exchange ${JSON_BODY} -d "{\\"code\\":\\"$code\\"}" | show access_token
+}
+officer=$(sign_in ${people.officer.id})
 curl -s $URL/api/auth/name ${OFFICER}`,
   ],
   [
@@ -44,17 +51,17 @@ curl -s $URL/api/auth/machine/whoami ${AGENT}`,
   [
     'The agent asks.',
     `curl -s $URL/api/knowledge/search ${AGENT} ${JSON_BODY} \\
-  -d '{"query":"How old must somebody be to become a Senator?","top_k":1}' | show 'results[0].content'
+  -d '{"query":"When was slavery abolished?","top_k":1}' | show 'results[0].content'
 curl -s $URL/api/knowledge/search ${AGENT} ${JSON_BODY} \\
   -d '{"query":"Which files do I touch to add a route?","top_k":1}' | show 'results[0].source_key'`,
   ],
   [
-    'Every step but the searches is in the audit log.',
-    `curl -s $URL/api/organizations/$org/audit ${OFFICER} | show 'entries.map((one) => one.action + " by " + one.actor_kind).sort().join("\\n")' | uniq -c`,
+    'Every step but the searches is in the audit log, which the superadmin sees whole.',
+    `superadmin=$(sign_in ${people.superadmin.id})
+curl -s "$URL/api/superadmin/audit?actor=${people.officer.id}" -H "authorization: Bearer $superadmin" \\
+  | show 'entries.map((one) => one.action + " by " + one.actor_kind).sort().join("\\n")' | uniq -c`,
   ],
 ]
-
-const HELPERS = `show() { node -e 'let text = ""; process.stdin.on("data", (part) => { text += part }).on("end", () => { const body = JSON.parse(text); with (body) console.log(eval(process.argv[1])) })' "$1"; }`
 
 /** Runs the steps in one shell against a stack of its own and answers what it prints, as it stands in the README. */
 export async function transcript(): Promise<string> {
@@ -79,7 +86,7 @@ async function runSteps(home: string, env: NodeJS.ProcessEnv): Promise<string[]>
     ([, command]) =>
       `${command.replaceAll(' jar ', ` ${home}/jar `)}\nsleep 0.3\necho; echo '${mark}'`,
   )
-  const shell = spawn('bash', ['-c', `set -euo pipefail\n${HELPERS}\n${script.join('\n')}`], {
+  const shell = spawn('bash', ['-c', `set -euo pipefail\n${script.join('\n')}`], {
     cwd: root,
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -93,11 +100,14 @@ async function runSteps(home: string, env: NodeJS.ProcessEnv): Promise<string[]>
   return output.split(mark).map((text) => (text.trim() ? `${text.trim()}\n` : ''))
 }
 
+/** A prompt before each command; lines that go on or stand inside a function have none. */
 const prompted = (command: string) =>
   command
     .split('\n')
-    .map((line, i, lines) => (lines[i - 1]?.endsWith('\\') ? line : `$ ${line}`))
+    .map((line, i, lines) => (goesOn(line, lines[i - 1]) ? line : `$ ${line}`))
     .join('\n')
+
+const goesOn = (line: string, before = '') => before.endsWith('\\') || /^[ }]/.test(line)
 
 /** The README with its transcript replaced. */
 export async function readmeWith(text: string): Promise<string> {

@@ -19,6 +19,7 @@ const route = putOrgSettings
 async function counter(t: Parameters<typeof testOutbox>[0]) {
   const db = await testOutbox(t)
   let runs = 0
+  const params = { org_id: 1 }
   const send = (
     idempotency_key: string | undefined,
     body: unknown = { n: 1 },
@@ -26,13 +27,13 @@ async function counter(t: Parameters<typeof testOutbox>[0]) {
     fail = false,
   ) =>
     db.transaction().execute((trx) =>
-      oncePerKey(trx, { route, caller: by, idempotency_key, body }, async () => {
+      oncePerKey(trx, { route, caller: by, idempotency_key, params, query: {}, body }, async () => {
         runs += 1
         if (fail) throw new AppError('conflict', 'test.refused', 'no')
         return { run: runs }
       }),
     )
-  return { send, runs: () => runs }
+  return { db, params, send, runs: () => runs }
 }
 
 test('of ten who send one key at once one runs, and all get its answer', async (t) => {
@@ -63,5 +64,18 @@ test('a refusal is not kept', async (t) => {
   const { send, runs } = await counter(t)
   await assert.rejects(send('k', { n: 1 }, caller, true), { code: 'test.refused' })
   assert.deepEqual(await send('k'), { run: 2 })
+  assert.equal(runs(), 2)
+})
+
+test('the same key for another org is refused, and a day later it is free', async (t) => {
+  const { db, params, send, runs } = await counter(t)
+  await send('k')
+  params.org_id = 2
+  await assert.rejects(send('k'), { code: 'idempotency.other_body' })
+  await db
+    .updateTable('idempotency_keys')
+    .set({ created_at: new Date(Date.now() - 25 * 3_600_000) })
+    .execute()
+  await send('k')
   assert.equal(runs(), 2)
 })

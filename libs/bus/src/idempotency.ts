@@ -3,6 +3,7 @@ import type { Caller } from '@guildhall/contracts/caller'
 import type { Route } from '@guildhall/contracts/route'
 import type { Trx } from '@guildhall/db/open'
 import { AppError } from '@guildhall/service/errors'
+import { sql } from 'kysely'
 import type { BusTables } from './tables.ts'
 
 interface Sent {
@@ -10,6 +11,8 @@ interface Sent {
   caller: Caller
   /** The header Idempotency-Key; without one the work simply runs. */
   idempotency_key: string | undefined
+  params: unknown
+  query: unknown
   body: unknown
 }
 
@@ -17,23 +20,28 @@ interface Sent {
  * Runs `work` once per caller, route and Idempotency-Key, and gives its answer to everybody who sends the
  * same again within a day (decisions.md § 0). Call it in the transaction of the write: the key commits with
  * it, so a refusal is not kept, and a second sending at the same time waits for the first.
- * Throws `idempotency.other_body` where the key came with another body before.
+ * Throws `idempotency.other_body` where the key came with another request before.
  */
 export async function oncePerKey<T extends BusTables, A>(
   transaction: Trx<T>,
-  { route, caller, idempotency_key: key, body }: Sent,
+  { route, caller, idempotency_key: key, ...sent }: Sent,
   work: () => Promise<A>,
 ): Promise<A> {
   if (key === undefined) return work()
   const trx = transaction as unknown as Trx<BusTables>
   const row = { caller: nameOf(caller), route: `${route.method} ${route.url}`, key }
   const body_sha256 = createHash('sha256')
-    .update(JSON.stringify(body) ?? '')
+    .update(JSON.stringify([sent.params, sent.query, sent.body]))
     .digest('base64url')
   const mine = await trx
     .insertInto('idempotency_keys')
     .values({ ...row, body_sha256, answer: null })
-    .onConflict((on) => on.doNothing())
+    .onConflict((on) =>
+      on
+        .columns(['caller', 'route', 'key'])
+        .doUpdateSet({ body_sha256, answer: sql`null`, created_at: sql`now()` })
+        .where('idempotency_keys.created_at', '<', sql<Date>`now() - interval '1 day'`),
+    )
     .returning('key')
     .executeTakeFirst()
   if (!mine) return earlierAnswer(trx, row, body_sha256)
@@ -60,7 +68,7 @@ async function earlierAnswer<A>(
   throw new AppError(
     'conflict',
     'idempotency.other_body',
-    'This Idempotency-Key came with another body before; take a new key',
+    'This Idempotency-Key came with another request before; take a new key',
   )
 }
 

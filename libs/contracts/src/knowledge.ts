@@ -36,7 +36,11 @@ export type NewChunk = z.output<typeof NewChunk>
 export const SourceBody = z.object({
   category: Category,
   title: z.string().min(1).max(500),
-  url: z.string().max(2000).default(''),
+  url: z
+    .string()
+    .max(2000)
+    .regex(/^(https?:\/\/.*)?$/, 'a url begins with http:// or https://, or is empty')
+    .default(''),
   public: z.boolean().default(false),
   content_hash: z.string().min(1).max(128).optional(),
   embedding_model: z.string().min(1).max(200).optional(),

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { AppError } from '@guildhall/service/errors'
 import { Client, escapeIdentifier } from 'pg'
 
 interface Migration {
@@ -27,12 +28,16 @@ export function migrateUp(options: MigrateOptions): Promise<string[]> {
     for (const { name, checksum } of applied) {
       const same = known.find((migration) => migration.name === name)
       if (!same) {
-        throw new Error(
+        throw new AppError(
+          'conflict',
+          'migration.unknown',
           `Schema ${options.schema} has migration ${name}, which this build does not know: run the newer build, or its "migrate down" first`,
         )
       }
       if (same.checksum !== checksum) {
-        throw new Error(
+        throw new AppError(
+          'conflict',
+          'migration.edited',
           `Migration ${name} of ${options.schema} was edited after it ran: add a new one instead`,
         )
       }

@@ -64,7 +64,7 @@ export function answerError(thrown: unknown, req: FastifyRequest, reply: Fastify
     const base =
       place[(error as { validationContext?: keyof typeof place }).validationContext ?? 'body']
     const details = error.validation.map((one) => ({
-      path: base + one.instancePath,
+      path: base + one.instancePath.replace(/\/$/, ''),
       message: one.message ?? 'is not accepted',
     }))
     const said = details.map(({ path, message }) => `${path}: ${message}`).join('; ')

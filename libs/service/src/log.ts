@@ -48,6 +48,7 @@ const PRETTY = {
   timestampKey: 'ts',
   ignore: 'logger',
   messageFormat: '{logger}: {msg}',
+  singleLine: true,
   colorize: false,
   translateTime: false,
 }

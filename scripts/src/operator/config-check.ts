@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { Settings as AuthSettings } from '@guildhall/auth/config'
 import { connectBus } from '@guildhall/bus/connect'
 import { Settings as GatewaySettings } from '@guildhall/gateway/config'
@@ -5,6 +7,7 @@ import { Settings as KnowledgeSettings } from '@guildhall/knowledge/config'
 import { Settings as OpsSettings } from '@guildhall/ops/config'
 import { type Env, readSettings, SettingsError } from '@guildhall/service/config'
 import { createLog } from '@guildhall/service/log'
+import { homeOf } from '../home.ts'
 import { operatorSettings, type Said, table, withDatabase } from './context.ts'
 import { pendingByService } from './migrations.ts'
 
@@ -18,6 +21,10 @@ interface Check {
 
 /** Settings, the two servers and the migrations, all faults at once. Throws where there is one. */
 export async function configCheck(env: Env): Promise<Said> {
+  const home = homeOf(env)
+  if (!env.DATABASE_URL && !existsSync(join(home, 'postgres'))) {
+    throw new SettingsError(`Nothing is installed in ${home}: npm start makes it`)
+  }
   const settings = await operatorSettings(env)
   const checks = [...settingsChecks(settings), await databaseCheck(env), await natsCheck(settings)]
   const text = table(
