@@ -33,6 +33,7 @@ const { officer, agent } = await clients(url, officerToken)
 const rows = await measureRequests({ ...stack.said, token: officerToken })
 const loaded = residentMb(stack.process.pid)
 const found = await measureSearch({ officer, agent })
+const used = residentMb(stack.process.pid)
 await end(stack.process)
 await rm(home, { recursive: true, force: true })
 
@@ -48,6 +49,7 @@ line('`npm start`, empty data folder, to ready', ms(starts.first))
 line('`npm start`, later, to ready (median of 5)', ms(starts.later))
 line('resident memory at rest', `${starts.mb} MB`)
 line('resident memory after the requests below', `${loaded} MB`)
+line('after the uploads and searches too, with the demo embedding model', `${used} MB`)
 line(
   `search through the gateway, ${found.passages} passages, new questions: p50 / p99`,
   `${ms(found.p50)} / ${ms(found.p99)}`,
