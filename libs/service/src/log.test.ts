@@ -89,5 +89,5 @@ test('for a person a line is text that names level and logger', () => {
   createLog('ops', { format: 'text', to }).error({ org: 7 }, 'It broke')
   const text = to.read() as string
   assert.match(text, /ERROR.*ops: It broke/)
-  assert.match(text, /org: 7/)
+  assert.match(text, /"org":7/)
 })
