@@ -17,13 +17,23 @@ export function loadDotEnv() {
   }
 }
 
+/** The text of a file, or nothing where there is none; any other fault is thrown. */
+export async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
 export type Mode = 'demo' | 'real'
 
 /** Marks a new data folder as demo or real; throws where it is the other, so that the two never mix. */
 export async function markHome(home: string, mode: Mode) {
   await mkdir(home, { recursive: true, mode: 0o700 })
   const file = join(home, 'mode')
-  const marked = await readFile(file, 'utf8').catch(() => undefined)
+  const marked = await readIfThere(file)
   if (marked === undefined) return writeFile(file, `${mode}\n`)
   if (marked.trim() === mode) return
   const why =
@@ -52,7 +62,7 @@ export const removeRunning = (home: string) => rm(runFile(home), { force: true }
 
 /** The installation that runs from this home, or nothing; what a killed one left is not believed. */
 export async function readRunning(home: string): Promise<RunningStack | undefined> {
-  const text = await readFile(runFile(home), 'utf8').catch(() => undefined)
+  const text = await readIfThere(runFile(home))
   if (text === undefined) return undefined
   const running = JSON.parse(text) as RunningStack
   try {

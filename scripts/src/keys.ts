@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, open, readFile, rename } from 'node:fs/promises'
+import { chmod, mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readIfThere } from './home.ts'
 
 const NAMES = ['SECRET_KEY', 'SECRETS_KEY', 'INTERNAL_KEY', 'POSTGRES_PASSWORD'] as const
 export type Keys = Record<(typeof NAMES)[number], string>
@@ -18,7 +19,7 @@ export async function openKeys(
   let made = false
   const pairs = NAMES.map(async (name) => {
     const file = join(folder, name.toLowerCase())
-    const found = await readFile(file, 'utf8').catch(ifMissing)
+    const found = await readIfThere(file)
     made ||= found === undefined
     return [name, found?.trim() ?? (await writeKey(file))]
   })
@@ -36,9 +37,4 @@ async function writeKey(file: string) {
   await handle.close()
   await rename(aside, file)
   return value
-}
-
-function ifMissing(error: NodeJS.ErrnoException) {
-  if (error.code === 'ENOENT') return undefined
-  throw error
 }
