@@ -32,7 +32,11 @@ const { officer, agent } = await clients(url, officerToken)
 
 const rows = await measureRequests({ ...stack.said, token: officerToken })
 const loaded = residentMb(stack.process.pid)
-const found = await measureSearch({ officer, agent })
+const found = await measureSearch({
+  officer,
+  agent,
+  embeddingsUrl: stack.said.settings.EMBEDDINGS_URL ?? '',
+})
 const used = residentMb(stack.process.pid)
 await end(stack.process)
 await rm(home, { recursive: true, force: true })
@@ -49,12 +53,13 @@ line('`npm start`, empty data folder, to ready', ms(starts.first))
 line('`npm start`, later, to ready (median of 5)', ms(starts.later))
 line('resident memory at rest', `${starts.mb} MB`)
 line('resident memory after the requests below', `${loaded} MB`)
-line('after the uploads and searches too, with the demo embedding model', `${used} MB`)
+line('after the uploads and searches too', `${used} MB`)
 line(
   `search through the gateway, ${found.passages} passages, new questions: p50 / p99`,
   `${ms(found.p50)} / ${ms(found.p99)}`,
 )
-line('the same questions again: p50', ms(found.repeated))
+line('of which the demo embedding model alone: p50', ms(found.model))
+line('the same questions again, their vectors kept: p50', ms(found.repeated))
 console.log()
 line('GET, officer, one query', 'requests/s', 'of the bare proxy', 'p50 ms', 'p99 ms')
 line('---', '---', '---', '---', '---')

@@ -9,7 +9,7 @@ const MOST_KEPT = 2_000
 export type Model = ReturnType<typeof createModel>
 
 /** A small sentence encoder, loaded at its first use. Vectors of texts seen lately are kept. */
-export function createModel(script = new URL('./worker.ts', import.meta.url)) {
+export function createModel(script = new URL('./process.ts', import.meta.url)) {
   const kept = new LRUCache<string, Promise<Float32Array>>({ max: MOST_KEPT })
   const queue = createQueue()
   const encoder = createEncoder(script)

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
+import type { Worker } from 'node:worker_threads'
 import { createExtractor } from './worker.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -36,6 +38,20 @@ test('a file that takes too long is given up, and the next is read by a new thre
   const next = read('b.txt', 'fine')
   await assert.rejects(slow, tooComplex)
   assert.equal((await next).text, 'fine')
+})
+
+test('a thread without work ends, and the next file gets another', async (t) => {
+  const started: Worker[] = []
+  const note = (worker: Worker) => started.push(worker)
+  process.on('worker', note)
+  t.after(() => process.off('worker', note))
+  const read = extractor(t, { idleMs: 300 })
+  await read('a.txt', 'one')
+  await read('b.txt', 'two')
+  assert.equal(started.length, 1)
+  await once(started[0] ?? assert.fail(), 'exit')
+  assert.equal((await read('c.txt', 'three')).text, 'three')
+  assert.equal(started.length, 2)
 })
 
 test('closing ends the file in hand and refuses others', async () => {

