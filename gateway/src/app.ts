@@ -1,7 +1,6 @@
 import { type KeyObject, randomUUID } from 'node:crypto'
 import { Agent } from 'node:http'
 import cors from '@fastify/cors'
-import helmet from '@fastify/helmet'
 import type { Service } from '@guildhall/contracts/names'
 import type { Route } from '@guildhall/contracts/route'
 import { routes } from '@guildhall/contracts/routes'
@@ -17,6 +16,7 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify'
+import helmet from 'helmet'
 import type { Admitted, createAdmit } from './admit.ts'
 import type { Config } from './config.ts'
 import { checkLength, forward } from './forward.ts'
@@ -57,7 +57,8 @@ export function buildGateway(deps: Deps) {
   app.decorateRequest('admitted')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_req, body, done) => done(null, body)) // flows through unread
-  app.register(helmet, { crossOriginResourcePolicy: { policy: 'same-site' } })
+  const secure = helmet({ crossOriginResourcePolicy: { policy: 'same-site' } })
+  app.addHook('onRequest', (req, reply, done) => secure(req.raw, reply.raw, () => done()))
   app.register(cors, { origin: allowedOrigins(config), credentials: true, maxAge: 600 })
   app.addHook('onSend', async (req, reply, payload) => {
     reply.header('x-request-id', req.id)

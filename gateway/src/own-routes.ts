@@ -3,6 +3,7 @@ import { notFound } from '@guildhall/service/errors'
 import { missingParts } from '@guildhall/service/probes'
 import scalar from '@scalar/fastify-api-reference'
 import type { FastifyInstance } from 'fastify'
+import helmet from 'helmet'
 import type { Deps } from './app.ts'
 
 /** The page of /docs runs its own script and styles, and loads nothing from elsewhere. */
@@ -41,9 +42,8 @@ export function addOwnRoutes(
   const document = openApi(commit)
   app.get('/openapi.json', async () => document)
   app.register(async (docs) => {
-    docs.addHook('onRequest', async (_req, reply) => {
-      await reply.helmet({ contentSecurityPolicy: DOCS_POLICY })
-    })
+    const secure = helmet({ contentSecurityPolicy: DOCS_POLICY })
+    docs.addHook('onRequest', (req, reply, done) => secure(req.raw, reply.raw, () => done()))
     await docs.register(scalar, {
       routePrefix: '/docs',
       configuration: { url: '/openapi.json', title: 'Guildhall API' },

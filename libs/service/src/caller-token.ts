@@ -1,7 +1,7 @@
 import {
-  createHash,
   createHmac,
   createSecretKey,
+  hash,
   hkdfSync,
   type KeyObject,
   timingSafeEqual,
@@ -65,8 +65,7 @@ function claimsIn(body: string): Claims | undefined {
   }
 }
 
-const requestHash = ({ method, path }: Target) =>
-  createHash('sha256').update(`${method} ${path}`).digest('base64url')
+const requestHash = ({ method, path }: Target) => hash('sha256', `${method} ${path}`, 'base64url')
 const mac = (text: string, key: KeyObject) => createHmac('sha256', key).update(text).digest()
 function encode(value: object) {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
