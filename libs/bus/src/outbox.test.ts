@@ -7,7 +7,7 @@ import { pruneJobs } from '@guildhall/contracts/ops'
 import { orgCreated } from '@guildhall/contracts/orgs'
 import { AppError } from '@guildhall/service/errors'
 import { cleanUp, until } from '@guildhall/service/testing'
-import { jetstreamManager } from '@nats-io/jetstream'
+import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { z } from 'zod'
 import type { Bus } from './connect.ts'
@@ -31,7 +31,7 @@ const count = (length: number) => Array.from({ length }, (_, i) => i)
 
 /** A broker with streams, a schema, and relays that run until the test ends. */
 async function setUp(t: TestContext, relays = 1) {
-  const [nats, db] = await Promise.all([testBroker(t), testOutbox(t)])
+  const [nats, db] = await Promise.all([testBroker(t, [admin]), testOutbox(t)])
   const bus = await busAs(t, { url: nats.url, peer: 'ops' })
   await ensureStreams(bus.jsm)
   const ending = new AbortController()
@@ -126,30 +126,24 @@ test('while NATS is killed again and again nothing is lost and nothing stored tw
   assert.equal(await stored(), n)
 })
 
-/** An administrator's view of the same store, since no peer may delete a stream. */
-async function deleteStream(dir: string, name: string) {
-  const admin = {
-    user: 'admin',
-    password: 'x',
-    permissions: { publish: ['>'], subscribe: ['>'], allowResponses: false },
-  }
-  const nats = await startNats({
-    bin: await findTestNats(),
-    dir,
-    config: { users: [admin] },
-    log: quietLog,
-  })
-  const connection = await connect({ servers: new URL(nats.url).host, user: 'admin', pass: 'x' })
-  await (await jetstreamManager(connection)).streams.delete(name)
+const admin = {
+  user: 'admin',
+  password: 'x',
+  permissions: { publish: ['>'], subscribe: ['>'], allowResponses: false },
+}
+
+/** Does what no peer may to the streams of a server that knows the administrator. */
+async function asAdmin(url: string, work: (manager: JetStreamManager) => Promise<unknown>) {
+  const connection = await connect({ servers: new URL(url).host, user: 'admin', pass: 'x' })
+  await work(await jetstreamManager(connection))
   await connection.close()
-  await nats.stop()
 }
 
 test('rows are sent again when their stream was lost and made anew', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'guildhall-test-nats-'))
   cleanUp(t, () => rm(dir, { recursive: true, force: true }))
   const start = async () => {
-    const config = { users: natsUsers(TEST_INTERNAL_KEY) }
+    const config = { users: [...natsUsers(TEST_INTERNAL_KEY), admin] }
     const nats = await startNats({ bin: await findTestNats(), dir, config, log: quietLog })
     cleanUp(t, () => nats.stop())
     const bus = await busAs(t, { url: nats.url, peer: 'ops' })
@@ -182,14 +176,23 @@ test('rows are sent again when their stream was lost and made anew', async (t) =
   await unsendLost(first.bus, db, false)
   assert.equal(await unsent(), 0, 'nothing was lost yet')
   await first.bus[Symbol.asyncDispose]()
+  await asAdmin(first.nats.url, (manager) => manager.streams.delete('AUDIT'))
   await first.nats.stop()
-
-  await deleteStream(dir, 'AUDIT')
   const second = await start()
   await unsendLost(second.bus, db, false)
   assert.equal(await unsent(), 2)
   await sendAll(second.bus)
   assert.equal((await second.bus.jsm.streams.info('AUDIT')).state.messages, 2)
+})
+
+test('a row that a restarted server lost is sent again by the relay that goes on', async (t) => {
+  const { nats, write, unsent, stored } = await setUp(t)
+  await write(line(1), line(2), line(3))
+  await until(async () => (await stored()) === 3 && (await unsent()) === 0)
+  await asAdmin(nats.url, (manager) => manager.streams.deleteMessage('AUDIT', 2))
+  assert.equal(await stored(), 2)
+  process.kill(nats.pid() ?? assert.fail(), 'SIGKILL')
+  await until(async () => (await stored()) === 3, 20_000)
 })
 
 test('an audit line keeps what its contract names and no other word', () => {

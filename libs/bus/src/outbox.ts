@@ -99,20 +99,11 @@ const UNSURE_SECONDS = 300
  */
 export async function relay<T extends BusTables>(bus: Bus, database: Db<T>, signal: AbortSignal) {
   const db = database as unknown as Db<BusTables>
-  let checked = false
-  const recheck = () => {
-    checked = false
-  }
-  bus.onConnected(async () => recheck())
-  const timer = setInterval(recheck, RECHECK_MS)
-  signal.addEventListener('abort', () => clearInterval(timer))
-  let unsure = true
+  const findLost = lossFinder(bus, db, signal)
   let failing = false
   while (!signal.aborted) {
     try {
-      if (!checked) await unsendLost(bus, db, unsure)
-      checked = true
-      unsure = false
+      await findLost()
       const sent = await sendAll(bus, db)
       if (failing) bus.log.info('The outbox is sent again')
       failing = false
@@ -121,9 +112,25 @@ export async function relay<T extends BusTables>(bus: Bus, database: Db<T>, sign
       if (!failing)
         bus.log.warn({ err: error }, 'The outbox cannot be sent at the moment; its rows wait')
       failing = true
-      unsure = true // the server may have restarted
       await wait(FAULT_MS, undefined, { signal }).catch(() => {})
     }
+  }
+}
+
+/** Looks for lost rows at the start, after every reconnection, since the server may have restarted, and once a minute. */
+function lossFinder(bus: Bus, db: Db<BusTables>, signal: AbortSignal) {
+  let due: { unsure: boolean } | undefined = { unsure: true }
+  bus.onConnected(async () => {
+    due = { unsure: true }
+  })
+  const timer = setInterval(() => {
+    due ??= { unsure: false }
+  }, RECHECK_MS)
+  signal.addEventListener('abort', () => clearInterval(timer))
+  return async () => {
+    const look = due
+    if (look) await unsendLost(bus, db, look.unsure)
+    if (due === look) due = undefined
   }
 }
 

@@ -13,7 +13,7 @@ import { connectBus } from './connect.ts'
 import { findNatsServer, startNats } from './embedded.ts'
 import { ensureStreams } from './streams.ts'
 import { type BusTables, busMigrations } from './tables.ts'
-import { natsUsers } from './users.ts'
+import { type NatsUser, natsUsers } from './users.ts'
 
 export const TEST_INTERNAL_KEY = '11'.repeat(32)
 const home = new URL('../../../.guildhall', import.meta.url).pathname
@@ -28,14 +28,14 @@ export const testEnvironment = async () => ({
   NATS_SERVER_BIN: await findTestNats(),
 })
 
-/** A broker of the test's own, with the users and walls of production and without streams. */
-export async function testBroker(t: Pick<TestContext, 'after'>) {
+/** A broker of the test's own, with the users and walls of production (and `more`) and without streams. */
+export async function testBroker(t: Pick<TestContext, 'after'>, more: NatsUser[] = []) {
   const dir = await mkdtemp(join(tmpdir(), 'guildhall-test-nats-'))
   const bin = await findTestNats()
   const nats = await startNats({
     bin,
     dir,
-    config: { users: natsUsers(TEST_INTERNAL_KEY) },
+    config: { users: [...natsUsers(TEST_INTERNAL_KEY), ...more] },
     log: quietLog,
   })
   cleanUp(t, async () => {

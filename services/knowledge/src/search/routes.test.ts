@@ -110,3 +110,18 @@ test('eight results come where nobody says how many, and limits are kept', async
   for (const asked of [{ top_k: 51 }, { top_k: 0 }, { window: 6 }, { query: ' ' }])
     assert.equal((await alpha.call(search, { body: searchBody(asked) })).status, 400)
 })
+
+test('what the index still holds is shown by what the database says now', async (t) => {
+  const { as, db } = await testKnowledge(t)
+  const [alpha, beta] = [as(member(1, { publisher: true })), as(member(2))]
+  await alpha.call(putSource, { params: { key: 'a' }, body: { ...body('fox'), public: true } })
+  assert.equal((await contents(beta)).length, 1)
+  await db.updateTable('sources').set({ public: false }).execute()
+  assert.deepEqual(await contents(beta), [])
+  assert.equal((await contents(alpha)).length, 1)
+  await db.updateTable('sources').set({ category: 'elsewhere' }).execute()
+  const asked = { query: 'fox', category: 'docs' }
+  const reply = await alpha.call(search, { body: asked })
+  assert.ok(reply.status === 200)
+  assert.deepEqual(reply.body.results, [])
+})
