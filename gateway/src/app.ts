@@ -20,7 +20,7 @@ import helmet from 'helmet'
 import type { Admitted, createAdmit } from './admit.ts'
 import type { Config } from './config.ts'
 import { checkLength, forward } from './forward.ts'
-import { createLimits } from './limits.ts'
+import { createLimits, type Limits } from './limits.ts'
 import { addOwnRoutes, isDisabled } from './own-routes.ts'
 
 export interface Deps {
@@ -51,7 +51,9 @@ export function buildGateway(deps: Deps) {
     return503OnClosing: false,
   })
   app.setErrorHandler(answerError)
-  app.setNotFoundHandler(() => {
+  const limits = createLimits(config)
+  app.setNotFoundHandler(async (req) => {
+    await limits.other(req)
     throw notFound()
   })
   app.decorateRequest('admitted')
@@ -73,15 +75,18 @@ export function buildGateway(deps: Deps) {
     )
   })
   app.register(async (scope) => {
-    scope.register(async (own) => addOwnRoutes(own, deps))
-    addContractRoutes(scope, deps)
+    scope.register(async (own) => addOwnRoutes(own, deps, limits))
+    addContractRoutes(scope, deps, limits)
   })
   return app
 }
 
-function addContractRoutes(app: FastifyInstance, { config, admit, services }: Deps) {
+function addContractRoutes(
+  app: FastifyInstance,
+  { config, admit, services }: Deps,
+  limits: Limits,
+) {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 })
-  const limits = createLimits(config)
   app.addHook('onClose', async () => agent.destroy())
 
   for (const { route } of routes) {

@@ -44,6 +44,9 @@ export function createLimits(config: Config) {
       await (who ? spendFor(who, route) : spend(address, ip))
     },
 
+    /** A request that is of no route of the contracts: by its address. Throws 429. */
+    other: ({ ip }: FastifyRequest) => spend(address, ip),
+
     /** A credential turned out to be good: from now on it counts for whom it stands. Throws 429. */
     async verified({ headers: { authorization = '' } }: FastifyRequest, route: Route, who: Who) {
       const key = keyOf(authorization)

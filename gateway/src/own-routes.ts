@@ -5,6 +5,7 @@ import scalar from '@scalar/fastify-api-reference'
 import type { FastifyInstance } from 'fastify'
 import helmet from 'helmet'
 import type { Deps } from './app.ts'
+import type { Limits } from './limits.ts'
 
 /** The page of /docs runs its own script and styles, and loads nothing from elsewhere. */
 const DOCS_POLICY = {
@@ -22,10 +23,11 @@ const DOCS_POLICY = {
 export const isDisabled = (path: string, prefixes: readonly string[]) =>
   prefixes.some((prefix) => path.startsWith(prefix) || `${path}/` === prefix)
 
-/** What the gateway answers itself: /health, /ready, /openapi.json and /docs. */
+/** What the gateway answers itself: /openapi.json and /docs, and without a limit /health and /ready. */
 export function addOwnRoutes(
   app: FastifyInstance,
   { config, ready }: Pick<Deps, 'config' | 'ready'>,
+  limits: Limits,
 ) {
   const started_at = new Date().toISOString()
   app.addHook('onRequest', async ({ url }) => {
@@ -40,9 +42,10 @@ export function addOwnRoutes(
       .send({ status: missing.length === 0 ? 'ready' : 'waiting', missing })
   })
   const document = openApi(commit)
-  app.get('/openapi.json', async () => document)
+  app.get('/openapi.json', { onRequest: limits.other }, async () => document)
   app.register(async (docs) => {
     const secure = helmet({ contentSecurityPolicy: DOCS_POLICY })
+    docs.addHook('onRequest', limits.other)
     docs.addHook('onRequest', (req, reply, done) => secure(req.raw, reply.raw, () => done()))
     await docs.register(scalar, {
       routePrefix: '/docs',

@@ -4,7 +4,7 @@ import { AppError } from '@guildhall/service/errors'
 import { z } from 'zod'
 import { loadDotEnv } from './home.ts'
 import { configCheck } from './operator/config-check.ts'
-import { natsAuthorization, type Said } from './operator/context.ts'
+import { natsAuthorization, type Said, UsageError } from './operator/context.ts'
 import { jobsList, jobsRun } from './operator/jobs.ts'
 import { migrateAllUp, migrateOneDown } from './operator/migrations.ts'
 import { orgCreate, orgList, orgModules } from './operator/orgs.ts'
@@ -23,11 +23,14 @@ const HELP = `Usage: npm run operator -- <command> [--json]
   migrate down <service> --yes  takes one schema one revision back
 `
 
+/** These are followed by a name. */
+const NAMED = ['org modules', 'jobs run', 'migrate down']
+
 /** `npm run operator -- …`: exits with 0 when done, 1 on a fault, 2 when called wrongly. */
 async function main() {
   loadDotEnv()
   const { values, positionals } = parse()
-  const [noun, verb, name] = positionals
+  const [noun, verb, name, ...surplus] = positionals
   const env = process.env
   const commands: Record<string, () => Promise<Said>> = {
     'config check': () => configCheck(env),
@@ -40,8 +43,11 @@ async function main() {
     'migrate up': () => migrateAllUp(env),
     'migrate down': () => migrateOneDown(env, name, values.yes ?? false),
   }
-  const command = commands[`${noun} ${verb}`]
+  const asked = `${noun} ${verb}`
+  const command = commands[asked]
   if (values.help || !command) return say(HELP, values.help || !noun ? 0 : 2)
+  const extra = NAMED.includes(asked) ? surplus[0] : name
+  if (extra !== undefined) return say(`${asked} takes no ${extra}\n\n${HELP}`, 2)
   const said = await command()
   say(values.json ? JSON.stringify(said.json, null, 2) : said.text, 0)
 }
@@ -78,5 +84,5 @@ function say(text: string, code: number): never {
 await main().catch((error: Error) => {
   if (error instanceof z.ZodError) say(z.prettifyError(error), 1)
   const plain = error instanceof SettingsError || error instanceof AppError
-  say(plain ? error.message : String(error.stack), 1)
+  say(plain ? error.message : String(error.stack), error instanceof UsageError ? 2 : 1)
 })

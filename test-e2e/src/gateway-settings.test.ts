@@ -63,6 +63,15 @@ test('an address with too many refused credentials gets 429, and its requests wi
   assert.equal((await fetch(`${url}/health`)).status, 200)
 })
 
+test('unknown paths and the reference count for the address, the probes do not', async (t) => {
+  const { url } = await testStack(t, { RATE_ADDRESS_PER_MINUTE: '3' })
+  const statuses = []
+  for (const path of ['/nothing', '/openapi.json', '/docs/', '/nothing', '/openapi.json', '/docs/'])
+    statuses.push((await fetch(url + path)).status)
+  assert.deepEqual(statuses, [404, 200, 200, 429, 429, 429])
+  for (const path of ['/health', '/ready']) assert.equal((await fetch(url + path)).status, 200)
+})
+
 test('refused requests count as much as granted ones, and bad credentials lock out no good one', async (t) => {
   const limits = {
     RATE_MACHINE_PER_MINUTE: '5',

@@ -10,9 +10,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const NEW = ['--name', 'Chess', '--prefix', 'chess', '--guild-id', '284402700000000077']
 
 /** `npm run operator -- …` against a running stack. */
-async function operatorOf(t: Parameters<typeof testStack>[0]) {
+async function operatorOf(t: Parameters<typeof testStack>[0], more = {}) {
   const { settings, home } = await testStack(t)
-  const env = { ...settings, GUILDHALL_HOME: home, PORT: '' }
+  const env = { ...settings, GUILDHALL_HOME: home, PORT: '', ...more }
   return async (...args: string[]) => {
     const command = spawn(process.execPath, ['scripts/src/operator.ts', ...args], {
       cwd: root,
@@ -60,17 +60,27 @@ test('the check passes on a good installation and names every fault of a bad one
   assert.match(good.out, /database +ok +answers; migrations applied/)
 })
 
+test('migrations go to the schema as its own service reaches it', async (t) => {
+  const own = { AUTH_DATABASE_URL: 'postgres://auth@127.0.0.1:1/auth' }
+  const operator = await operatorOf(t, own)
+  const { code, err } = await operator('migrate', 'up')
+  assert.equal(code, 1)
+  assert.match(err, /ECONNREFUSED 127\.0\.0\.1:1/)
+})
+
 test('wrong calls say what is right and end with another code', async (t) => {
   const operator = await operatorOf(t)
   for (const [args, code, said] of [
     [[], 0, /Usage/],
     [['org', 'destroy'], 2, /Usage/],
     [['--unknown'], 2, /Unknown option/],
-    [['org', 'create', '--name', 'X'], 1, /needs --name, --prefix and --guild-id/],
-    [['org', 'modules', 'demo', '--on', 'chess'], 1, /There is no module chess/],
+    [['org', 'create', '--name', 'X'], 2, /needs --name, --prefix and --guild-id/],
+    [['org', 'modules', 'demo', '--on', 'chess'], 2, /There is no module chess/],
     [['org', 'create', ...NEW.with(3, 'mcp')], 1, /The prefix mcp is reserved/],
-    [['jobs', 'run', 'auth.nothing'], 1, /There is no job/],
-    [['migrate', 'down', 'auth'], 1, /add --yes/],
+    [['jobs', 'run', 'auth.nothing'], 2, /There is no job/],
+    [['jobs', 'run', 'auth.prune', '-a', 'x=1'], 2, /has no argument x; it takes none/],
+    [['org', 'list', 'demo'], 2, /org list takes no demo/],
+    [['migrate', 'down', 'auth'], 2, /add --yes/],
   ] as const) {
     const { out, err, ...ended } = await operator(...args)
     assert.equal(ended.code, code, `${args.join(' ')}: ${out}${err}`)

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -43,7 +43,11 @@ export async function superviseServer(options: ServerOptions): Promise<Child & {
     try {
       const child = await superviseChild(await options.child(port))
       await writeFile(join(dir, 'port'), `${port}\n`)
-      return { ...child, port }
+      const stop = async () => {
+        await child.stop()
+        await rm(options.pidFile, { force: true }) // not every server removes its own
+      }
+      return { ...child, stop, port }
     } catch (error) {
       if (attempt === ATTEMPTS) throw error
       log.warn({ child: name, err: error }, `${name} did not start; trying again`)

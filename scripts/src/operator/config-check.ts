@@ -55,7 +55,9 @@ function settingsChecks(settings: Env): Check[] {
 
 async function databaseCheck(env: Env): Promise<Check> {
   try {
-    const pending = await withDatabase(env, pendingByService)
+    const pending = await withDatabase(env, (url, internalKey) =>
+      pendingByService({ url, internalKey, env }),
+    )
     const missing = Object.entries(pending).filter(([, names]) => names.length > 0)
     const result = missing
       .map(([service, names]) => `${service} misses ${names.join(', ')}`)

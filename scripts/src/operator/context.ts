@@ -8,6 +8,9 @@ import { createLog } from '@guildhall/service/log'
 import { homeOf, readRunning } from '../home.ts'
 import { openKeys } from '../keys.ts'
 
+/** A command that was called wrongly: told with exit code 2. */
+export class UsageError extends SettingsError {}
+
 /** What a command prints: rows for a person, or the same as JSON with --json. */
 export interface Said {
   text: string

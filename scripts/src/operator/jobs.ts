@@ -7,7 +7,7 @@ import { ownerOfJob } from '@guildhall/contracts/job'
 import { findJobRun, type JobRun, startJob } from '@guildhall/contracts/ops'
 import { type Env, SettingsError } from '@guildhall/service/config'
 import { newId } from '@guildhall/service/id'
-import { type Said, table, withBus } from './context.ts'
+import { type Said, table, UsageError, withBus } from './context.ts'
 
 const POLL_MS = 200
 
@@ -23,8 +23,14 @@ export async function jobsList(): Promise<Said> {
 /** Starts a job at the service that owns it and waits for its end. Throws if it fails. */
 export async function jobsRun(env: Env, name: string | undefined, given: string[]): Promise<Said> {
   const job = jobs.find((one) => one.name === name)
-  if (!job) throw new SettingsError(`There is no job ${name ?? ''}; see jobs list`)
+  if (!job) throw new UsageError(`There is no job ${name ?? ''}; see jobs list`)
   const args = await argumentsFrom(given)
+  const known = Object.keys(job.args.shape)
+  const unknown = Object.keys(args).find((one) => !known.includes(one))
+  if (unknown !== undefined) {
+    const taken = known.length > 0 ? `it takes ${known.join(', ')}` : 'it takes none'
+    throw new UsageError(`${job.name} has no argument ${unknown}; ${taken}`)
+  }
   const run = await withBus(env, async (bus) => {
     const id = newId()
     await ask(bus, startJob(ownerOfJob(job)), { id, job: job.name, args })
@@ -48,7 +54,7 @@ async function finished(bus: Bus, name: string, id: string): Promise<JobRun> {
 async function argumentsFrom(given: string[]) {
   const pairs = given.map(async (text) => {
     const at = text.indexOf('=')
-    if (at < 1) throw new SettingsError(`-a takes name=value or name=@file, not ${text}`)
+    if (at < 1) throw new UsageError(`-a takes name=value or name=@file, not ${text}`)
     const value = text.slice(at + 1)
     return [
       text.slice(0, at),

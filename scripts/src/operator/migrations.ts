@@ -5,26 +5,39 @@ import { migrateDown, migrateUp, pendingMigrations } from '@guildhall/db/migrate
 import { provision, roleUrl } from '@guildhall/db/provision'
 import { migrations as knowledge } from '@guildhall/knowledge/db'
 import { migrations as ops } from '@guildhall/ops/db'
-import { type Env, SettingsError } from '@guildhall/service/config'
-import { type Said, table, withDatabase } from './context.ts'
+import type { Env } from '@guildhall/service/config'
+import { type Said, table, UsageError, withDatabase } from './context.ts'
 
 const folders: Record<Service, string> = { auth, knowledge, ops }
 
-/** How to migrate the schema of one service, made before if it is missing. */
-async function schemaOf(service: Service, url: string, internalKey: string) {
-  await provision(url, service, internalKey)
+interface Owner {
+  url: string
+  internalKey: string
+  env: Env
+}
+
+/** How to migrate the schema of one service, by its role: the operator's where <SERVICE>_DATABASE_URL is set. */
+function schemaOf(service: Service, { url, internalKey, env }: Owner) {
   return {
-    url: roleUrl(url, service, internalKey),
+    url: ownUrl(service, env) || roleUrl(url, service, internalKey),
     schema: service,
     folders: [busMigrations, folders[service]],
   }
+}
+
+const ownUrl = (service: Service, env: Env) => env[`${service.toUpperCase()}_DATABASE_URL`]
+
+/** The same, with role and schema made where they are missing and ours to make. */
+async function provisioned(service: Service, owner: Owner) {
+  if (!ownUrl(service, owner.env)) await provision(owner.url, service, owner.internalKey)
+  return schemaOf(service, owner)
 }
 
 export function migrateAllUp(env: Env): Promise<Said> {
   return withDatabase(env, async (url, internalKey) => {
     const rows = []
     for (const service of services) {
-      const applied = await migrateUp(await schemaOf(service, url, internalKey))
+      const applied = await migrateUp(await provisioned(service, { url, internalKey, env }))
       rows.push({ service, applied: applied.join(', ') || 'nothing to do' })
     }
     return { text: table(rows), json: rows }
@@ -33,14 +46,13 @@ export function migrateAllUp(env: Env): Promise<Said> {
 
 export function migrateOneDown(env: Env, name: string | undefined, yes: boolean): Promise<Said> {
   const service = services.find((one) => one === name)
-  if (!service)
-    throw new SettingsError(`Name the service: migrate down <${services.join('|')}> --yes`)
+  if (!service) throw new UsageError(`Name the service: migrate down <${services.join('|')}> --yes`)
   if (!yes)
-    throw new SettingsError(
+    throw new UsageError(
       'Going back drops what the newest revision added, with its data. Stop the service, make a backup, then add --yes',
     )
   return withDatabase(env, async (url, internalKey) => {
-    const undone = await migrateDown(await schemaOf(service, url, internalKey))
+    const undone = await migrateDown(await provisioned(service, { url, internalKey, env }))
     return {
       text: undone
         ? `${service} went back by ${undone}`
@@ -51,14 +63,10 @@ export function migrateOneDown(env: Env, name: string | undefined, yes: boolean)
 }
 
 /** The names of revisions that are not applied yet, by service. */
-export async function pendingByService(url: string, internalKey: string) {
+export async function pendingByService(owner: Owner) {
   const pairs = services.map(async (service) => [
     service,
-    await pendingMigrations({
-      url: roleUrl(url, service, internalKey),
-      schema: service,
-      folders: [busMigrations, folders[service]],
-    }),
+    await pendingMigrations(schemaOf(service, owner)),
   ])
   return Object.fromEntries(await Promise.all(pairs)) as Record<Service, string[]>
 }

@@ -1,8 +1,8 @@
 import { ask } from '@guildhall/bus/calls'
 import { type ModuleName, moduleNames } from '@guildhall/contracts/names'
 import { createOrg, listAllOrgs, type Org, switchModules } from '@guildhall/contracts/orgs'
-import { type Env, SettingsError } from '@guildhall/service/config'
-import { type Said, table, withBus } from './context.ts'
+import type { Env } from '@guildhall/service/config'
+import { type Said, table, UsageError, withBus } from './context.ts'
 
 export interface OrgFlags {
   name?: string | undefined
@@ -30,7 +30,7 @@ export async function orgCreate(env: Env, flags: OrgFlags): Promise<Said> {
     'officer-role-id': officer_role_id = null,
   } = flags
   if (!name || !prefix || !chat_server_id)
-    throw new SettingsError('org create needs --name, --prefix and --guild-id')
+    throw new UsageError('org create needs --name, --prefix and --guild-id')
   const wanted = { name, prefix, chat_server_id, officer_role_id, off: modulesIn(flags.off) }
   const { org, created } = await withBus(env, (bus) => ask(bus, createOrg, wanted))
   return {
@@ -45,7 +45,7 @@ export async function orgModules(
   { on, off }: OrgFlags,
 ): Promise<Said> {
   if (!prefix)
-    throw new SettingsError('Name the org: org modules <prefix> --on <module> --off <module>')
+    throw new UsageError('Name the org: org modules <prefix> --on <module> --off <module>')
   const switches = Object.fromEntries([
     ...modulesIn(on).map((name) => [name, true]),
     ...modulesIn(off).map((name) => [name, false]),
@@ -67,7 +67,7 @@ function modulesIn(list = ''): ModuleName[] {
     .filter(Boolean)
   const unknown = names.find((name) => !moduleNames.includes(name as ModuleName))
   if (unknown)
-    throw new SettingsError(`There is no module ${unknown}; modules are ${moduleNames.join(', ')}`)
+    throw new UsageError(`There is no module ${unknown}; modules are ${moduleNames.join(', ')}`)
   return names as ModuleName[]
 }
 
