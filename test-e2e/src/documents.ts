@@ -13,7 +13,7 @@ const OWN = [
 
 export interface Question {
   question: string
-  /** The file that answers. */
+  /** The file that answers, as its key names it. */
   source: string
   /** Words that stand in the right passage and nowhere else. */
   answer: string
