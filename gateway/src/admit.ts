@@ -4,6 +4,7 @@ import { type Caller, fits } from '@guildhall/contracts/caller'
 import type { OrgRef, Route } from '@guildhall/contracts/route'
 import { MACHINE_TOKEN_PREFIX } from '@guildhall/contracts/tokens'
 import { AppError, notFound } from '@guildhall/service/errors'
+import { decodeJwt } from 'jose'
 import type { AccessChecks } from './access-checks.ts'
 import type { Directory } from './directory.ts'
 import { type PlatformTokens, unauthenticated } from './platform-tokens.ts'
@@ -18,10 +19,13 @@ export interface Asked {
   /** The org of the URL, by its prefix or id. */
   org: string | number | undefined
   authorization: string | undefined
+  /** The session of the cookie; nothing beside an Authorization header. */
+  session?: string | undefined
+  /** A write whose Origin is none of those allowed: no cookie counts for it (decisions.md § 0). */
+  foreignOrigin?: boolean
   /** Told whom the credential stands for, before it is asked what they may do. */
   verified(who: { kind: 'machine' | 'person'; id: string }): Promise<void>
 }
-type Verified = Asked['verified']
 
 interface Deps {
   directory: Directory
@@ -29,76 +33,129 @@ interface Deps {
   accessChecks: AccessChecks
 }
 
+type Way = (deps: Deps, asked: Asked, org: OrgRef | undefined) => Promise<Admitted>
+
 /** Makes the function that tells who calls, by what the route requires. It throws what the caller may know. */
-export function createAdmit({ directory, platformTokens, accessChecks }: Deps) {
-  async function asPlatform(
-    route: Route,
-    token: string,
-    org: OrgRef | undefined,
-    verified: Verified,
-  ): Promise<Admitted> {
-    const claims = await platformTokens.verify(token)
-    const person = personOf(claims)
-    await verified({ kind: 'person', id: person.chat_user_id })
-    const { accepts } = route.caller
-    if (accepts.includes('officer') && org) {
-      const superadmin = await accessChecks.checkOfficer(route, person, org)
-      return { caller: { kind: 'officer', superadmin, ...person }, org }
-    }
-    if (accepts.includes('superadmin')) {
-      await accessChecks.checkSuperadmin(route, person)
-      return { caller: { kind: 'superadmin', ...person }, org }
-    }
-    return { caller: { kind: 'platform', ...person }, org }
-  }
-
-  async function asMachine(
-    route: Route,
-    token: string | undefined,
-    named: OrgRef | undefined,
-    verified: Verified,
-  ) {
-    const admitted = await findMachine(directory, token)
-    const { caller, org } = admitted
-    await verified({ kind: 'machine', id: caller.token_id })
-    if (named && named.id !== org.id) throw otherOrg()
-    if (!isOn(route, org)) throw notFound()
-    if (!fits(caller, route.caller)) throw scopeMissing(route)
-    return admitted
-  }
-
-  /** Where a route may be used without a credential, one that does not count is as good as none. */
-  async function asAnyone(
-    route: Route,
-    token: string | undefined,
-    org: OrgRef | undefined,
-    verified: Verified,
-  ): Promise<Admitted> {
-    const nobody = { caller: { kind: 'public' as const }, org }
-    if (!token || !route.caller.accepts.includes('platform')) return nobody
-    return asPlatform(route, token, org, verified).catch((error) => {
-      if (error instanceof AppError && ['unauthenticated', 'forbidden'].includes(error.kind)) {
-        return nobody
-      }
-      throw error
-    })
-  }
-
+export function createAdmit(deps: Deps) {
   /** A route of a module that the org has off looks like no route at all. */
-  return async ({ route, org: named, authorization, verified }: Asked): Promise<Admitted> => {
-    const org = named === undefined ? undefined : await directory.findOrg(named)
+  return async (asked: Asked): Promise<Admitted> => {
+    const { route, org: named } = asked
+    const org = named === undefined ? undefined : await deps.directory.findOrg(named)
     if (named !== undefined && !isOn(route, org)) throw notFound()
-    const { accepts } = route.caller
-    const token = bearerOf(authorization)
-    if (accepts.includes('public')) return asAnyone(route, token, org, verified)
-    if (accepts.includes('machine')) return asMachine(route, token, org, verified)
-    if (!token || token.startsWith(MACHINE_TOKEN_PREFIX)) {
-      accessChecks.noteNoCredential(route, org)
-      throw unauthenticated()
-    }
-    return asPlatform(route, token, org, verified)
+    return wayFor(asked)(deps, asked, org)
   }
 }
+
+/** By which credential a request is judged: the first that its route takes and that it can have. */
+function wayFor({ route, authorization }: Asked): Way {
+  const takes = (...kinds: Caller['kind'][]) =>
+    kinds.some((kind) => route.caller.accepts.includes(kind))
+  if (takes('public')) return asAnyone
+  if (takes('session', 'member') && authorization === undefined) return asSession
+  if (takes('machine')) return asMachine
+  if (takes('identity') && !isPlatformToken(bearerOf(authorization))) return asIdentity
+  return asPlatform
+}
+
+async function asPlatform(
+  { platformTokens, accessChecks }: Deps,
+  { route, authorization, verified }: Asked,
+  org: OrgRef | undefined,
+): Promise<Admitted> {
+  const token = bearerOf(authorization)
+  if (!token || token.startsWith(MACHINE_TOKEN_PREFIX)) {
+    accessChecks.noteNoCredential(route, org)
+    throw unauthenticated()
+  }
+  const person = personOf(await platformTokens.verify(token))
+  await verified({ kind: 'person', id: person.chat_user_id })
+  const { accepts } = route.caller
+  if (accepts.includes('officer') && org) {
+    const superadmin = await accessChecks.checkOfficer(route, person, org)
+    return { caller: { kind: 'officer', superadmin, ...person }, org }
+  }
+  if (accepts.includes('superadmin')) {
+    await accessChecks.checkSuperadmin(route, person)
+    return { caller: { kind: 'superadmin', ...person }, org }
+  }
+  if (accepts.includes('platform')) return { caller: { kind: 'platform', ...person }, org }
+  throw unauthenticated()
+}
+
+async function asMachine(
+  { directory }: Deps,
+  { route, authorization, verified }: Asked,
+  named: OrgRef | undefined,
+): Promise<Admitted> {
+  const admitted = await findMachine(directory, bearerOf(authorization))
+  const { caller, org } = admitted
+  await verified({ kind: 'machine', id: caller.token_id })
+  if (named && named.id !== org.id) throw otherOrg()
+  if (!isOn(route, org)) throw notFound()
+  if (!fits(caller, route.caller)) throw scopeMissing(route)
+  return admitted
+}
+
+async function asSession(
+  { directory }: Deps,
+  { session, foreignOrigin, verified }: Asked,
+  org: OrgRef | undefined,
+): Promise<Admitted> {
+  const found = session === undefined ? undefined : await directory.findSession(session)
+  if (!found) throw noSession()
+  const { id: session_id, chat_user_id, username } = found
+  await verified({ kind: 'person', id: chat_user_id })
+  if (foreignOrigin) throw originRefused()
+  return { caller: { kind: 'session', chat_user_id, username, session_id }, org }
+}
+
+async function asIdentity(
+  { directory }: Deps,
+  { authorization, verified }: Asked,
+  org: OrgRef | undefined,
+): Promise<Admitted> {
+  const token = bearerOf(authorization)
+  if (!token) throw unauthenticated()
+  const { email, subject } = await directory.verifyIdentity(token)
+  await verified({ kind: 'person', id: subject })
+  return { caller: { kind: 'identity', email, subject }, org }
+}
+
+/** Where a route may be used without a credential, one that does not count is as good as none. */
+async function asAnyone(deps: Deps, asked: Asked, org: OrgRef | undefined): Promise<Admitted> {
+  const nobody = { caller: { kind: 'public' as const }, org }
+  if (!bearerOf(asked.authorization) || !asked.route.caller.accepts.includes('platform'))
+    return nobody
+  return asPlatform(deps, asked, org).catch((error) => {
+    if (error instanceof AppError && ['unauthenticated', 'forbidden'].includes(error.kind)) {
+      return nobody
+    }
+    throw error
+  })
+}
+
+/** By what it says of itself, which is verified afterwards: only ours name a chat user. */
+function isPlatformToken(token = '') {
+  try {
+    return 'chat_user_id' in decodeJwt(token)
+  } catch {
+    return false // no JWT, which whoever verifies it refuses
+  }
+}
+
+const noSession = () =>
+  new AppError(
+    'unauthenticated',
+    'session.invalid',
+    'Sign in first: open /api/accounts/chat/login in the browser',
+  )
+
+const originRefused = () =>
+  new AppError(
+    'forbidden',
+    'origin.not_allowed',
+    'A request that changes something must come from a page of CLIENT_URL, DASHBOARD_URL or ALLOWED_ORIGINS',
+  )
 
 /** The caller and org of a machine token that counts. */
 async function findMachine(directory: Directory, token = '') {

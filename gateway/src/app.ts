@@ -1,12 +1,14 @@
 import { type KeyObject, randomUUID } from 'node:crypto'
 import { Agent } from 'node:http'
 import cors from '@fastify/cors'
+import { SESSION_COOKIE } from '@guildhall/contracts/accounts'
 import type { Service } from '@guildhall/contracts/names'
 import type { Route } from '@guildhall/contracts/route'
 import { routes } from '@guildhall/contracts/routes'
 import { answerError } from '@guildhall/service/answer-error'
 import { MAX_PARAM_LENGTH } from '@guildhall/service/app'
 import { CALLER_HEADER, signIdentity } from '@guildhall/service/caller-token'
+import { allowedOrigins } from '@guildhall/service/config'
 import { notFound } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
 import type { Readiness } from '@guildhall/service/probes'
@@ -87,6 +89,7 @@ function addContractRoutes(
   limits: Limits,
 ) {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 })
+  const origins = allowedOrigins(config)
   app.addHook('onClose', async () => agent.destroy())
 
   for (const { route } of routes) {
@@ -95,17 +98,23 @@ function addContractRoutes(
       method: route.method,
       url: route.url.replace(/\*\w+$/, '*'),
       onRequest: async (req) => {
-        await limits.arrive(req, route)
+        const { authorization } = req.headers
+        const session = sessionOf(req)
+        const foreignOrigin = isForeignWrite(req, origins)
+        const arrival = { credential: authorization ?? session, ip: req.ip, method: req.method }
+        await limits.arrive(arrival, route)
         if (isDisabled(pathOf(route, req.params), config.DISABLED_ROUTES)) throw notFound()
         checkLength(req, route)
         const verified = (who: Parameters<typeof limits.verified>[2]) =>
-          limits.verified(req, route, who)
+          limits.verified(arrival, route, who)
         req.admitted = await admit({
           route,
           org: orgOf(req.params),
-          authorization: req.headers.authorization,
+          authorization,
+          session,
+          foreignOrigin,
           verified,
-        }).catch((error) => limits.refused(req, error))
+        }).catch((error) => limits.refused(arrival, error))
       },
       onSend: async (req, reply, payload) => {
         await limits.answered(req, route, reply.statusCode)
@@ -117,7 +126,7 @@ function addContractRoutes(
         const identity = { ...(req.admitted as Admitted), request_id: req.id }
         const headers = {
           [CALLER_HEADER]: signIdentity(identity, target, key),
-          ...cookiesFor(route, req),
+          ...cookiesFor(route, req, origins),
         }
         return forward(req, reply, { route, agent, service: url, headers })
       },
@@ -136,16 +145,37 @@ function orgOf({ org, org_id }: Record<string, string>) {
 const pathOf = ({ url }: Route, params: Record<string, string>) =>
   url.replace(/:(\w+)|\*\w+/g, (_, name = '*') => params[name] ?? '')
 
-/** Only the cookies that the contract lists go on, by their plain or their `__Host-` name. */
+/** The cookies sent, by their plain names, each as it came. */
+function cookiesOf({ headers: { cookie = '' } }: FastifyRequest) {
+  return cookie.split('; ').map((pair) => {
+    const at = pair.indexOf('=')
+    return { name: pair.slice(0, at).replace('__Host-', ''), value: pair.slice(at + 1), pair }
+  })
+}
+
+/** The session of the cookie; beside an Authorization header it does not count. */
+function sessionOf(req: FastifyRequest): string | undefined {
+  if (req.headers.authorization !== undefined) return undefined
+  return cookiesOf(req).find(({ name }) => name === SESSION_COOKIE)?.value
+}
+
+/** True for a write from a page that is none of ours, or that does not say where it comes from. */
+function isForeignWrite({ method, headers: { origin } }: FastifyRequest, origins: string[]) {
+  return method !== 'GET' && method !== 'HEAD' && !origins.includes(origin ?? '')
+}
+
+/** Only the cookies that the contract lists go on, and the session only where it counts. */
 function cookiesFor(
-  { cookies: listed }: Route,
-  { headers: { cookie } }: FastifyRequest,
+  { cookies: listed = [] }: Route,
+  req: FastifyRequest,
+  origins: string[],
 ): Record<string, string> {
-  if (!listed || !cookie) return {}
-  const kept = cookie
-    .split('; ')
-    .filter((pair) => listed.includes(pair.slice(0, pair.indexOf('=')).replace('__Host-', '')))
-  return kept.length > 0 ? { cookie: kept.join('; ') } : {}
+  if (listed.length === 0) return {}
+  const session = !isForeignWrite(req, origins) && sessionOf(req) !== undefined
+  const kept = cookiesOf(req).filter(
+    ({ name }) => listed.includes(name) && (session || name !== SESSION_COOKIE),
+  )
+  return kept.length > 0 ? { cookie: kept.map(({ pair }) => pair).join('; ') } : {}
 }
 
 /** A number counts the proxies nearest to us; a list names them. */
@@ -153,9 +183,4 @@ function trusted({ TRUST_PROXY }: Config) {
   return typeof TRUST_PROXY === 'number'
     ? (_address: string, hop: number) => hop < TRUST_PROXY
     : TRUST_PROXY
-}
-
-function allowedOrigins({ CLIENT_URL, DASHBOARD_URL, ALLOWED_ORIGINS }: Config) {
-  const urls = [CLIENT_URL, DASHBOARD_URL, ...ALLOWED_ORIGINS].filter((url) => url !== undefined)
-  return [...new Set(urls.map((url) => new URL(url).origin))]
 }

@@ -1,18 +1,15 @@
 import {
   commonSettings,
   type Env,
+  listed,
   listenSettings,
+  originSettings,
   Port,
   readSettings,
+  WebUrl,
 } from '@guildhall/service/config'
 import { z } from 'zod'
 
-const Url = z.url({ protocol: /^https?$/ })
-const list = (text: string) =>
-  text
-    .split(',')
-    .map((item) => item.trim())
-    .filter(Boolean)
 const PerMinute = z.coerce.number<string>().int().min(0)
 
 /** Every setting that the gateway reads. It needs no database. */
@@ -24,16 +21,10 @@ export const Settings = z.object({
   ...listenSettings,
   PORT: Port.default(8080).describe('The one public port'),
   ADMIN_PORT: Port.default(9090).describe('Metrics of the gateway, on loopback alone'),
-  AUTH_URL: Url.default('http://127.0.0.1:4001').describe('Where auth listens'),
-  KNOWLEDGE_URL: Url.default('http://127.0.0.1:4002').describe('Where knowledge listens'),
-  OPS_URL: Url.default('http://127.0.0.1:4003').describe('Where ops listens'),
-  CLIENT_URL: Url.optional().describe('Browser client; its origin may call the API'),
-  DASHBOARD_URL: Url.optional().describe('Dashboard; its origin may call the API'),
-  ALLOWED_ORIGINS: z
-    .string()
-    .default('')
-    .transform(list)
-    .describe('Further origins, separated by commas'),
+  AUTH_URL: WebUrl.default('http://127.0.0.1:4001').describe('Where auth listens'),
+  KNOWLEDGE_URL: WebUrl.default('http://127.0.0.1:4002').describe('Where knowledge listens'),
+  OPS_URL: WebUrl.default('http://127.0.0.1:4003').describe('Where ops listens'),
+  ...originSettings,
   ACCESS_ENFORCE: z
     .stringbool()
     .default(false)
@@ -42,15 +33,15 @@ export const Settings = z.object({
     .string()
     .default('')
     .refine(
-      (text) => list(text).every((prefix) => prefix.startsWith('/')),
+      (text) => listed(text).every((prefix) => prefix.startsWith('/')),
       'each prefix begins with /',
     )
-    .transform(list)
+    .transform(listed)
     .describe('Path prefixes that answer 404; a folder ends with /'),
   TRUST_PROXY: z
     .string()
     .default('')
-    .transform((text) => (/^\d+$/.test(text) ? Number(text) : list(text)))
+    .transform((text) => (/^\d+$/.test(text) ? Number(text) : listed(text)))
     .describe('Proxies in front: how many, or their addresses and networks'),
   GIT_COMMIT_HASH: z.string().default('unknown').describe('Commit of the build, shown by /health'),
   RATE_CREDENTIAL_PER_MINUTE: PerMinute.default(1_200).describe(

@@ -1,6 +1,8 @@
+import { hash } from 'node:crypto'
 import { ask } from '@guildhall/bus/calls'
 import { onChanged } from '@guildhall/bus/changed'
 import type { Bus } from '@guildhall/bus/connect'
+import { findSession, verifyIdentity } from '@guildhall/contracts/accounts'
 import { type AccessDecision, decideAccess, isSuperadmin } from '@guildhall/contracts/auth'
 import { changed } from '@guildhall/contracts/event'
 import { findOrg } from '@guildhall/contracts/orgs'
@@ -14,8 +16,13 @@ const MOST_KEYS = 10_000
 const ORG_MS = 60_000
 const MACHINE_TOKEN_MS = 10_000
 const SUPERADMIN_MS = 60_000
+/** As the contract of the call has it; ours are 87 long. */
+const MOST_SESSION_CHARS = 200
+const SESSION_MS = 5_000
 
 export type MachineTokenFound = NonNullable<z.output<typeof findMachineToken.reply>['token']>
+type SessionFound = NonNullable<z.output<typeof findSession.reply>['session']>
+type IdentityFound = z.output<typeof verifyIdentity.reply>
 export type Directory = ReturnType<typeof createDirectory>
 
 /** What the gateway knows of auth, kept for a while: many who ask at once share one call, failures are not kept. */
@@ -45,6 +52,21 @@ export function createDirectory(bus: Bus) {
     ttl: SUPERADMIN_MS,
     fetchMethod: (chat_user_id) => ask(bus, isSuperadmin, { chat_user_id }),
   })
+  const sessions = new LRUCache<string, { session: SessionFound | null }>({
+    max: MOST_KEYS,
+    ttl: SESSION_MS,
+    fetchMethod: (value) => ask(bus, findSession, { value }),
+  })
+  const identities = new LRUCache<string, IdentityFound, string>({
+    max: MOST_KEYS,
+    ttl: 1,
+    fetchMethod: async (_key, _stale, { context: token, options }) => {
+      const identity = await ask(bus, verifyIdentity, { token })
+      options.ttl = Math.max(1, Date.parse(identity.valid_until) - Date.now())
+      return identity
+    },
+  })
+  onChanged(bus, changed.session, () => sessions.clear())
   onChanged(bus, changed.org, () => {
     orgs.clear()
     tokens.clear() // they carry their org
@@ -61,6 +83,14 @@ export function createDirectory(bus: Bus) {
     decide(chat_user_id: string, org_id: number) {
       const key = `${chat_user_id}@${org_id}`
       return kept(decisions, key, { context: { chat_user_id, org_id } })
+    },
+    async findSession(value: string) {
+      return value.length > MOST_SESSION_CHARS
+        ? undefined
+        : ((await kept(sessions, value)).session ?? undefined)
+    },
+    verifyIdentity(token: string) {
+      return kept(identities, hash('sha256', token, 'base64url'), { context: token })
     },
     async isSuperadmin(chat_user_id: string) {
       return (await kept(superadmins, chat_user_id)).superadmin

@@ -1,13 +1,20 @@
 import { hash } from 'node:crypto'
 import type { Route } from '@guildhall/contracts/route'
 import { AppError } from '@guildhall/service/errors'
-import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { Config } from './config.ts'
 
 const SECONDS = 60
 const MOST_KNOWN = 10_000
+
+/** What a request comes with, before anything is known of it. */
+export interface Arrival {
+  /** As sent: the Authorization header, or the session of the cookie. */
+  credential: string | undefined
+  ip: string
+  method: string
+}
 
 type Who = { kind: 'machine' | 'person'; id: string }
 export type Limits = ReturnType<typeof createLimits>
@@ -18,7 +25,7 @@ export type Limits = ReturnType<typeof createLimits>
  * counted before it is looked at: a refused request costs as much as a granted one.
  */
 export function createLimits(config: Config) {
-  const credential = counter(config.RATE_CREDENTIAL_PER_MINUTE)
+  const person = counter(config.RATE_CREDENTIAL_PER_MINUTE)
   const machine = counter(config.RATE_MACHINE_PER_MINUTE)
   const search = counter(config.RATE_SEARCH_PER_MINUTE)
   const address = counter(config.RATE_ADDRESS_PER_MINUTE)
@@ -28,7 +35,7 @@ export function createLimits(config: Config) {
 
   async function spendFor({ kind, id }: Who, { rate }: Route) {
     if (rate === 'search') await spend(search, id)
-    await spend(kind === 'machine' ? machine : credential, id)
+    await spend(kind === 'machine' ? machine : person, id)
   }
 
   async function checkFailures(ip: string) {
@@ -38,45 +45,46 @@ export function createLimits(config: Config) {
 
   return {
     /** Before anything is looked at. Throws 429. */
-    async arrive({ headers: { authorization }, ip, method }: FastifyRequest, route: Route) {
+    async arrive({ credential, ip, method }: Arrival, route: Route) {
       if (route.rate === 'sign_in' && method === 'POST') await checkFailures(ip)
-      const who = authorization === undefined ? undefined : known.get(keyOf(authorization))
+      const who = credential === undefined ? undefined : known.get(keyOf(credential))
       await (who ? spendFor(who, route) : spend(address, ip))
     },
 
     /** A request that is of no route of the contracts: by its address. Throws 429. */
-    other: ({ ip }: FastifyRequest) => spend(address, ip),
+    other: ({ ip }: Pick<Arrival, 'ip'>) => spend(address, ip),
 
     /** A credential turned out to be good: from now on it counts for whom it stands. Throws 429. */
-    async verified({ headers: { authorization = '' } }: FastifyRequest, route: Route, who: Who) {
-      const key = keyOf(authorization)
+    async verified({ credential: sent = '' }: Arrival, route: Route, who: Who) {
+      const key = keyOf(sent)
       if (known.has(key)) return
       known.set(key, who)
       await spendFor(who, route)
     },
 
     /** Counts a refused credential, and throws 429 instead of the refusal once an address has too many. */
-    async refused(
-      { headers: { authorization }, ip }: FastifyRequest,
-      error: unknown,
-    ): Promise<never> {
+    async refused({ credential: sent, ip }: Arrival, error: unknown): Promise<never> {
       const bad = error instanceof AppError && error.kind === 'unauthenticated'
-      if (!bad || authorization === undefined) throw error
-      known.delete(keyOf(authorization))
+      if (!bad || sent === undefined) throw error
+      known.delete(keyOf(sent))
       await checkFailures(ip)
       await failures?.penalty(ip)
       throw error
     },
 
     /** Counts a one-time code or a refresh token that auth refused. */
-    async answered(req: FastifyRequest, { rate }: Route, status: number) {
-      if (rate !== 'sign_in' || req.method !== 'POST' || ![400, 401].includes(status)) return
-      await failures?.penalty(req.ip)
+    async answered(
+      { ip, method }: Pick<Arrival, 'ip' | 'method'>,
+      { rate }: Route,
+      status: number,
+    ) {
+      if (rate !== 'sign_in' || method !== 'POST' || ![400, 401].includes(status)) return
+      await failures?.penalty(ip)
     },
   }
 }
 
-const keyOf = (authorization: string) => hash('sha256', authorization, 'base64url')
+const keyOf = (sent: string) => hash('sha256', sent, 'base64url')
 
 /** Nothing where the limit is off. */
 function counter(points: number) {

@@ -26,6 +26,7 @@ const OUTSIDE = [
   'CLIENT_SECRET',
   'EMBEDDINGS_URL',
   'EMBEDDINGS_API_KEY',
+  'IDP_SECRET_KEY',
 ] as const
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost']
 const DEFAULT_PORT = '8080'
@@ -128,7 +129,9 @@ async function openSandbox(opening: AsyncDisposableStack, env: Env, gatewayUrl: 
       `HOST is ${HOST}, but the sandbox lets anybody sign in as anybody. Unset HOST, or set the credentials of the real services (docs/operators).`,
     )
   }
-  const redirectUris = [`${gatewayUrl}/api/auth/callback`]
+  const redirectUris = ['auth/callback', 'accounts/chat/callback'].map(
+    (path) => `${gatewayUrl}/api/${path}`,
+  )
   const sandbox = await startSandbox({ world: demoWorld(), redirectUris, gatewayUrl, log })
   opening.defer(() => sandbox.stop())
   return sandbox
@@ -165,7 +168,7 @@ function settingsOf({ env, home, keys, port, url, servers, sandbox }: Made): Env
 }
 
 function sandboxSettings(
-  { world, chatApiUrl, chatAuthorizeUrl, embeddingsUrl, clientUrl }: Sandbox,
+  { world, chatApiUrl, chatAuthorizeUrl, embeddingsUrl, clientUrl, identityUrl }: Sandbox,
   url: string,
 ): Env {
   const { clientId, clientSecret, botToken } = world.application
@@ -180,6 +183,10 @@ function sandboxSettings(
     CHAT_AUTHORIZE_URL: chatAuthorizeUrl,
     EMBEDDINGS_URL: embeddingsUrl,
     EMBEDDINGS_MODEL: 'demo',
+    ACCOUNTS_BASE_URL: url,
+    IDP_API_URL: identityUrl,
+    IDP_SECRET_KEY: world.identity.secretKey,
+    IDP_AUTHORIZED_PARTIES: world.identity.authorizedParty,
   }
 }
 

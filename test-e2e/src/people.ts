@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { chatLogin, SESSION_COOKIE } from '@guildhall/contracts/accounts'
 import { exchange } from '@guildhall/contracts/auth'
 import { createClient } from '@guildhall/contracts/client'
 import { listOrgs } from '@guildhall/contracts/orgs'
@@ -15,13 +16,21 @@ export const clientOf = (url: string, token?: string): Client =>
     fetch(url + path, { ...init, headers: { ...init.headers, ...bearer(token) } }),
   )
 
-/** Walks through the sign-in as a browser does, redirect by redirect, and answers where it ends. */
-export async function browse(url: string, person: { id: string }) {
-  const login = await fetch(`${url}/api/auth/login`, { redirect: 'manual' })
-  const cookie = login.headers
+/** The name=value of each cookie that an answer sets. */
+const cookiesOf = ({ headers }: Response) =>
+  headers
     .getSetCookie()
     .map((line) => line.split(';')[0])
     .join('; ')
+
+/** Walks through a sign-in as a browser that `had` cookies does, redirect by redirect, and answers where it ends. */
+export async function browse(
+  url: string,
+  person: { id: string },
+  { path = '/api/auth/login', had = '' } = {},
+) {
+  const login = await fetch(url + path, { redirect: 'manual' })
+  const cookie = cookiesOf(login)
   const page = login.headers.get('location') ?? ''
   assert.equal((await fetch(page)).status, 200)
   const form = { ...Object.fromEntries(new URL(page).searchParams), user_id: person.id }
@@ -31,8 +40,27 @@ export async function browse(url: string, person: { id: string }) {
     body: new URLSearchParams(form),
   })
   const back = consent.headers.get('location') ?? ''
-  const callback = await fetch(back, { redirect: 'manual', headers: { cookie } })
+  const callback = await fetch(back, {
+    redirect: 'manual',
+    headers: { cookie: had ? `${cookie}; ${had}` : cookie },
+  })
   return { location: callback.headers.get('location') ?? '', callback, back, cookie }
+}
+
+/** Signs a member in through the chat platform's page and answers their session cookie. */
+export async function memberSession(
+  url: string,
+  person: { id: string },
+  { next, had }: { next?: string; had?: string } = {},
+) {
+  const query = next === undefined ? '' : `?${new URLSearchParams({ next })}`
+  const path = `${chatLogin.url}${query}`
+  const { callback, location } = await browse(url, person, { path, ...(had && { had }) })
+  const session = cookiesOf(callback)
+    .split('; ')
+    .find((pair) => pair.startsWith(`${SESSION_COOKIE}=`))
+  assert.ok(session, `no session at ${location}`)
+  return { session, location, callback }
 }
 
 /** Signs in through the chat platform's page and answers the token pair. */

@@ -74,6 +74,14 @@ async function earlierAnswer<A>(
 
 /** Keys of one caller mean nothing to another. */
 function nameOf(caller: Caller): string {
-  if (caller.kind === 'public') return 'public'
-  return caller.kind === 'machine' ? `machine:${caller.token_id}` : `chat:${caller.chat_user_id}`
+  switch (caller.kind) {
+    case 'public':
+      return 'public'
+    case 'machine':
+      return `machine:${caller.token_id}`
+    case 'identity':
+      return `identity:${caller.subject}`
+    default:
+      return `chat:${caller.chat_user_id}`
+  }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SESSION_COOKIE } from './accounts.ts'
 import { call } from './call.ts'
 import { anyone, anyPlatform, maybePlatform } from './caller.ts'
 import { audited } from './event.ts'
@@ -104,10 +105,11 @@ export const revoke = route({
 export const logout = route({
   method: 'POST',
   url: '/api/auth/logout',
-  summary: 'As revoke, and never refused',
+  summary: 'As revoke, and the end of the cookie session; never refused',
   owner: 'auth',
   caller: maybePlatform,
   body: Ending,
+  cookies: [SESSION_COOKIE],
   reply: { 200: Message },
 })
 

@@ -11,6 +11,23 @@ export type Caller =
       name: string
       scopes: readonly string[]
     }
+  | Session<'session'>
+  | Session<'member'>
+  | {
+      kind: 'identity'
+      /** Verified by the identity provider, in lower case. */
+      email: string
+      /** The person's id there. */
+      subject: string
+    }
+
+/** A member's cookie session (decisions.md § 0, Cookie). */
+interface Session<Kind extends string> {
+  kind: Kind
+  chat_user_id: string
+  username: string
+  session_id: string
+}
 
 /** Somebody who signed in through the chat platform, and the token they did it with. */
 interface Person<Kind extends string> {
@@ -46,6 +63,13 @@ export const agent = <S extends string>(scope: S) =>
   ({ accepts: ['machine'], scope, token_kind: 'agent' }) as const
 /** Any machine token, whatever its scopes. */
 export const anyMachine = { accepts: ['machine'] } as const
+
+/** A cookie session of whoever signed in through the chat platform; no org is decided. */
+export const anySession = { accepts: ['session'] } as const
+/** A cookie session of a member of the chat server of the org in the URL. */
+export const member = { accepts: ['member'] } as const
+/** A token of the identity provider, of somebody whose email it has verified. */
+export const identity = { accepts: ['identity'] } as const
 
 /** True if `caller` is of a kind that the route takes and holds its scope. */
 export function fits(caller: Caller, need: Need): boolean {

@@ -1,3 +1,4 @@
+import * as accounts from './accounts.ts'
 import * as auth from './auth.ts'
 import type { Call } from './call.ts'
 import type { Job } from './job.ts'
@@ -6,7 +7,7 @@ import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
 import * as tokens from './tokens.ts'
 
-const values = [auth, orgs, tokens, knowledge, ops].flatMap((domain) =>
+const values = [auth, accounts, orgs, tokens, knowledge, ops].flatMap((domain) =>
   Object.values<unknown>(domain),
 )
 

@@ -47,6 +47,11 @@ export function actorOf(caller: Caller): Pick<AuditEvent, 'actor_kind' | 'actor_
       }
     case 'superadmin':
       return { actor_kind: 'superadmin', actor_id: caller.chat_user_id }
+    case 'session':
+    case 'member':
+      return { actor_kind: 'member', actor_id: caller.chat_user_id }
+    case 'identity':
+      return { actor_kind: 'member', actor_id: caller.subject }
   }
 }
 
@@ -75,6 +80,8 @@ export const changed = {
   /** An org, its modules or its settings. */
   org: { thing: 'org', by: 'auth' },
   machineToken: { thing: 'machine_token', by: 'auth' },
+  /** A member's cookie session, by its id. */
+  session: { thing: 'session', by: 'auth' },
 } as const satisfies Record<string, { thing: string; by: Service }>
 export type Changed = (typeof changed)[keyof typeof changed]
 

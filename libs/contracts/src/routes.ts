@@ -1,3 +1,4 @@
+import * as accounts from './accounts.ts'
 import * as auth from './auth.ts'
 import * as knowledge from './knowledge.ts'
 import * as ops from './ops.ts'
@@ -5,7 +6,7 @@ import * as orgs from './orgs.ts'
 import type { Route } from './route.ts'
 import * as tokens from './tokens.ts'
 
-const domains = { auth, orgs, tokens, knowledge, ops }
+const domains = { auth, accounts, orgs, tokens, knowledge, ops }
 
 /** Every route there is, under its exported name. */
 export const routes = Object.values(domains).flatMap((domain) =>

@@ -29,6 +29,13 @@ export const people = {
   },
 }
 
+/** Accounts of the members' site at the identity provider. */
+export const accounts = {
+  member: { id: 'user_milo', email: 'milo@example.org', verified: true },
+  officer: { id: 'user_olivia', email: 'olivia@example.org', verified: true },
+  unverified: { id: 'user_una', email: 'una@example.org', verified: false },
+}
+
 /** The chat servers and the role that makes an officer. */
 export const servers = {
   demo: { id: '284402700000000001', officerRoleId: '384402700000000001' },
@@ -53,6 +60,12 @@ export function demoWorld(): World {
       { id: BOT_ID, username: 'guildhall', name: 'Guildhall', about: 'the bot', bot: true },
     ],
     guilds: [demoClub(), rivalClub()],
+    identity: {
+      issuer: 'https://identity.sandbox.test',
+      secretKey: 'sk_test_sandbox',
+      authorizedParty: 'http://store.sandbox.test',
+      users: Object.values(accounts).map((account) => ({ ...account })),
+    },
     faults: {},
   }
 }

@@ -7,6 +7,7 @@ import { createGrants } from './chat/grants.ts'
 import { clientPage } from './client-page.ts'
 import { createModel } from './embeddings/model.ts'
 import { embeddingRoutes } from './embeddings/routes.ts'
+import { createIdentity, type Identity, identityRoutes } from './identity/routes.ts'
 import type { World } from './world.ts'
 
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost']
@@ -36,6 +37,10 @@ export interface Sandbox {
   chatAuthorizeUrl: string
   embeddingsUrl: string
   clientUrl: string
+  /** What IDP_API_URL must be. */
+  identityUrl: string
+  /** Session tokens of the identity provider, as its browser client would hold them. */
+  identityToken: Identity['token']
   /** Loads the embedding model ahead of its first use. */
   warm(): Promise<void>
   stop(): Promise<void>
@@ -61,6 +66,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   chatApi(app, { world, grants })
   embeddingRoutes(app, { world, model })
   clientPage(app, gatewayUrl)
+  const identity = await createIdentity(world)
+  identityRoutes(app, world, identity)
   const url = await app.listen({ host, port })
   log.debug({ url }, 'The sandbox of outside services is up')
   return {
@@ -70,6 +77,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     chatAuthorizeUrl: `${url}/chat/oauth2/authorize`,
     embeddingsUrl: `${url}/embeddings/v1`,
     clientUrl: `${url}/client`,
+    identityUrl: `${url}/identity`,
+    identityToken: identity.token,
     warm: () => model.warm(),
     async stop() {
       await Promise.all([app.close(), model.stop()])

@@ -3,6 +3,7 @@ export interface World {
   application: Application
   users: WorldUser[]
   guilds: Guild[]
+  identity: IdentityWorld
   faults: Faults
   /** The key that the embeddings service asks for; any or none will do where nothing is said. */
   embeddingsKey?: string | undefined
@@ -26,6 +27,22 @@ export interface Faults {
   /** What a 429 of the chat platform tells to wait; 1 where nothing is said. */
   chatRetryAfterSeconds?: number | undefined
   embeddings?: 'down' | undefined
+  identity?: 'down' | undefined
+}
+
+/** The identity provider of the members' site, its one application and its people. */
+export interface IdentityWorld {
+  issuer: string
+  secretKey: string
+  /** The origin of the site on which people sign in: `azp` of their tokens. */
+  authorizedParty: string
+  users: IdentityUser[]
+}
+
+export interface IdentityUser {
+  id: string
+  email: string
+  verified: boolean
 }
 
 export interface WorldUser {

@@ -76,5 +76,38 @@ export const listenSettings = {
   HOST: z.string().default('127.0.0.1').describe('Address to listen on'),
 }
 
+/** An http(s) address. */
+export const WebUrl = z.url({ protocol: /^https?$/ })
+
+/** A comma list: its items, trimmed, without empty ones. */
+export const listed = (text: string) =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean)
+
+/** Whose pages may call the API and be returned to. */
+export const originSettings = {
+  CLIENT_URL: WebUrl.optional().describe(
+    'Browser client: a sign-in ends at <CLIENT_URL>/auth/?code=…, and its origin may call the API',
+  ),
+  DASHBOARD_URL: WebUrl.optional().describe('The same for client=dashboard'),
+  ALLOWED_ORIGINS: z
+    .string()
+    .default('')
+    .transform(listed)
+    .describe('Further origins that may call the API, separated by commas'),
+}
+
+/** The origins of `originSettings`, each once. */
+export function allowedOrigins({
+  CLIENT_URL,
+  DASHBOARD_URL,
+  ALLOWED_ORIGINS,
+}: z.output<z.ZodObject<typeof originSettings>>): string[] {
+  const urls = [CLIENT_URL, DASHBOARD_URL, ...ALLOWED_ORIGINS].filter((url) => url !== undefined)
+  return [...new Set(urls.map((url) => new URL(url).origin))]
+}
+
 /** A port; 0 takes a free one. */
 export const Port = z.coerce.number<string>().int().min(0).max(65_535)

@@ -1,5 +1,6 @@
 import { answer } from '@guildhall/bus/calls'
 import { tellChanged } from '@guildhall/bus/changed'
+import { findSession, verifyIdentity } from '@guildhall/contracts/accounts'
 import { decideAccess, findSigningKeys, isRevoked, isSuperadmin } from '@guildhall/contracts/auth'
 import { changed } from '@guildhall/contracts/event'
 import { createOrg, findOrg, listAllOrgs, switchModules } from '@guildhall/contracts/orgs'
@@ -7,6 +8,7 @@ import { findMachineToken } from '@guildhall/contracts/tokens'
 import { AppError } from '@guildhall/service/errors'
 import type { Deps } from './deps.ts'
 import { shown, tokenByHash, touchToken } from './machine-tokens/queries.ts'
+import { sessionOf } from './members/sessions.ts'
 import { createOrgFrom } from './orgs/create.ts'
 import { allOrgs, orgById, orgByPrefix } from './orgs/queries.ts'
 import { orgRef, shownOrg } from './orgs/rules.ts'
@@ -41,6 +43,16 @@ export function answerCalls(deps: Deps) {
     await touchToken(db, row.id, now())
     const { id, name, kind, scopes, expires_at } = shown(row)
     return { token: { id, name, kind, scopes, expires_at, org: orgRef(org) } }
+  })
+  answer(bus, findSession, async ({ value }) => {
+    const row = await sessionOf(db, value, { secretKey: deps.config.SECRET_KEY, now: now() })
+    if (!row) return { session: null }
+    const { id, chat_user_id, username } = row
+    return { session: { id, chat_user_id, username } }
+  })
+  answer(bus, verifyIdentity, async ({ token }) => {
+    const { valid_until, ...identity } = await deps.identities.verify(token)
+    return { ...identity, valid_until: valid_until.toISOString() }
   })
 
   answer(bus, createOrg, async (wanted) => {

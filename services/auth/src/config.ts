@@ -2,13 +2,14 @@ import {
   commonSettings,
   type Env,
   Key,
+  listed,
   listenSettings,
+  originSettings,
   Port,
   readSettings,
+  WebUrl,
 } from '@guildhall/service/config'
 import { z } from 'zod'
-
-const Url = z.url({ protocol: /^https?$/ })
 
 /** Every setting that auth reads. */
 export const Settings = z.object({
@@ -23,18 +24,34 @@ export const Settings = z.object({
   BOT_TOKEN: z.string().optional().describe('Chat bot token for role and member reads'),
   CLIENT_ID: z.string().optional().describe("The chat application's id, for sign-in"),
   CLIENT_SECRET: z.string().optional().describe("The chat application's secret"),
-  REDIRECT_URI: Url.optional().describe(
+  REDIRECT_URI: WebUrl.optional().describe(
     '<public address>/api/auth/callback, as registered at the chat platform',
   ),
-  CLIENT_URL: Url.optional().describe('Where a sign-in ends: <CLIENT_URL>/auth/?code=…'),
-  DASHBOARD_URL: Url.optional().describe('The same for client=dashboard'),
+  ...originSettings,
+  ACCOUNTS_BASE_URL: WebUrl.optional().describe(
+    'Public address of this deployment: members sign in at <it>/api/accounts/chat/callback',
+  ),
+  IDP_SECRET_KEY: z
+    .string()
+    .optional()
+    .describe("Secret key of the identity provider's API (Clerk)"),
+  IDP_JWT_KEY: z
+    .string()
+    .optional()
+    .describe('Its public key (PEM): then tokens are verified without asking it'),
+  IDP_AUTHORIZED_PARTIES: z
+    .string()
+    .default('')
+    .transform(listed)
+    .describe('Origins whose identity tokens count, separated by commas; none without it'),
+  IDP_API_URL: WebUrl.default('https://api.clerk.com').describe("Identity provider's API"),
   SYS_ADMIN: z
     .string()
     .regex(/^\d{5,25}(\s*,\s*\d{5,25})*$/, 'needs chat user ids, separated by commas')
     .optional()
     .describe('Chat user ids of the superadmin'),
-  CHAT_API_URL: Url.default('https://discord.com/api').describe('REST API of the chat platform'),
-  CHAT_AUTHORIZE_URL: Url.default('https://discord.com/oauth2/authorize').describe(
+  CHAT_API_URL: WebUrl.default('https://discord.com/api').describe('REST API of the chat platform'),
+  CHAT_AUTHORIZE_URL: WebUrl.default('https://discord.com/oauth2/authorize').describe(
     'Sign-in page of the chat platform',
   ),
 })

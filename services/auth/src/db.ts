@@ -61,10 +61,26 @@ export interface Tables extends BusTables {
     expires_at: Date | null
     last_used_at: Date | null
   }
+  member_sessions: {
+    id: string
+    sha256: string
+    chat_user_id: string
+    username: string
+    created_at: Date
+    seen_at: Date
+    expires_at: Date
+  }
+  account_links: {
+    chat_user_id: string
+    subject: string
+    email: string
+    linked_at: Generated<Date>
+  }
 }
 
 export type Db = AnyDb<Tables>
 export type Trx = AnyTrx<Tables>
 export type OrgRow = Selectable<Tables['orgs']>
 export type MachineTokenRow = Selectable<Tables['machine_tokens']>
+export type SessionRow = Selectable<Tables['member_sessions']>
 export type PairRow = Selectable<Tables['token_pairs']>

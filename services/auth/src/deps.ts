@@ -2,6 +2,7 @@ import type { Bus } from '@guildhall/bus/connect'
 import type { Log } from '@guildhall/service/log'
 import type { Access } from './access/decide.ts'
 import type { Chat } from './clients/chat.ts'
+import type { Identities } from './clients/identity.ts'
 import type { Config } from './config.ts'
 import type { Db } from './db.ts'
 import type { Signer } from './token-pairs/signer.ts'
@@ -14,6 +15,7 @@ export interface Deps {
   config: Config
   chat: Chat
   access: Access
+  identities: Identities
   signer: Signer
   now: () => Date
 }

@@ -1,12 +1,14 @@
 import { handles, pruneBus } from '@guildhall/bus/jobs'
 import { pruneJobs } from '@guildhall/contracts/ops'
 import type { Deps } from './deps.ts'
+import { pruneSessions } from './members/sessions.ts'
 import { prunePairs } from './token-pairs/queries.ts'
 
 /** What auth runs. */
 export const jobHandlers = ({ db, now }: Deps) => [
   handles(pruneJobs.auth, async () => {
     await prunePairs(db, now())
+    await pruneSessions(db, now())
     await pruneBus(db)
   }),
 ]

@@ -5,6 +5,7 @@ import { createAccess } from './access/decide.ts'
 import { buildApp } from './app.ts'
 import { answerCalls } from './calls.ts'
 import { createChat } from './clients/chat.ts'
+import { createIdentities } from './clients/identity.ts'
 import { type Config, readConfig } from './config.ts'
 import { migrations, type Tables } from './db.ts'
 import type { Deps } from './deps.ts'
@@ -25,7 +26,8 @@ export async function start(config: Config, now = () => new Date()): Promise<Run
   const superadmins = config.SYS_ADMIN?.split(',').map((id) => id.trim()) ?? []
   const access = createAccess({ chat, superadmins, now })
   const signer = await openSigner(db, createSealer(config.SECRET_KEY, 'auth.signing_keys'))
-  const deps: Deps = { db, bus, log, config, chat, access, signer, now }
+  const identities = createIdentities(config, now)
+  const deps: Deps = { db, bus, log, config, chat, access, identities, signer, now }
   keepRevokedBucket(deps, opened.signal)
   answerCalls(deps)
   return await opened.serve(buildApp(opened, deps), jobHandlers(deps))

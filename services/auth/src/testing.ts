@@ -12,7 +12,9 @@ import { readConfig } from './config.ts'
 import type { Tables } from './db.ts'
 import { start } from './main.ts'
 
-const REDIRECT_URI = 'http://127.0.0.1:1/api/auth/callback'
+const BASE_URL = 'http://127.0.0.1:1'
+const REDIRECT_URI = `${BASE_URL}/api/auth/callback`
+const MEMBER_REDIRECT_URI = `${BASE_URL}/api/accounts/chat/callback`
 
 /** auth on its own database, broker and chat platform, with the demo org and a clock that tests may turn. */
 export async function testAuth(t: Pick<TestContext, 'after'>, more: Record<string, string> = {}) {
@@ -20,7 +22,7 @@ export async function testAuth(t: Pick<TestContext, 'after'>, more: Record<strin
   const world = demoWorld()
   const sandbox = await startSandbox({
     world,
-    redirectUris: [REDIRECT_URI],
+    redirectUris: [REDIRECT_URI, MEMBER_REDIRECT_URI],
     gatewayUrl: '',
     log: quietLog,
   })
@@ -37,6 +39,10 @@ export async function testAuth(t: Pick<TestContext, 'after'>, more: Record<strin
     CLIENT_URL: 'http://client.test',
     DASHBOARD_URL: 'http://dashboard.test/app/',
     SYS_ADMIN: people.superadmin.id,
+    ACCOUNTS_BASE_URL: BASE_URL,
+    IDP_API_URL: sandbox.identityUrl,
+    IDP_SECRET_KEY: world.identity.secretKey,
+    IDP_AUTHORIZED_PARTIES: world.identity.authorizedParty,
     CHAT_API_URL: sandbox.chatApiUrl,
     CHAT_AUTHORIZE_URL: sandbox.chatAuthorizeUrl,
     ...more,

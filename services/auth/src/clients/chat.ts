@@ -21,11 +21,21 @@ export interface ChatUser {
   username: string
 }
 
+interface SignedIn {
+  code: string
+  /** The PKCE verifier. */
+  verifier: string
+  /** As it was sent to the authorize page. */
+  redirectUri: string
+  /** Needs the scope `guilds`. */
+  servers: boolean
+}
+
 export type Chat = ReturnType<typeof createChat>
 
 /** The chat platform over its REST API (Discord v10). Throws `chat.unavailable` where it does not answer. */
 export function createChat(config: Config) {
-  const { CHAT_API_URL, BOT_TOKEN, CLIENT_ID, CLIENT_SECRET, REDIRECT_URI } = config
+  const { CHAT_API_URL, BOT_TOKEN, CLIENT_ID, CLIENT_SECRET } = config
   // a person waits: a limited or slow platform is one that does not answer
   const options = {
     api: CHAT_API_URL,
@@ -55,18 +65,19 @@ export function createChat(config: Config) {
       }
     },
 
-    /** Who signed in with this code, and the servers they are on. */
-    async signedIn(
-      code: string,
-      verifier: string,
-    ): Promise<{ user: ChatUser; serverIds: string[] }> {
-      if (!CLIENT_ID || !CLIENT_SECRET || !REDIRECT_URI)
-        throw notSetUp('CLIENT_ID, CLIENT_SECRET and REDIRECT_URI')
+    /** Who signed in with this code, and the servers they are on where these are asked for. */
+    async signedIn({
+      code,
+      verifier,
+      redirectUri,
+      servers,
+    }: SignedIn): Promise<{ user: ChatUser; serverIds: string[] }> {
+      if (!CLIENT_ID || !CLIENT_SECRET) throw notSetUp('CLIENT_ID and CLIENT_SECRET')
       const rest = new REST({ ...options, authPrefix: 'Bearer' })
       const body = new URLSearchParams({
         grant_type: 'authorization_code',
         code,
-        redirect_uri: REDIRECT_URI,
+        redirect_uri: redirectUri,
         client_id: CLIENT_ID,
         client_secret: CLIENT_SECRET,
         code_verifier: verifier,
@@ -81,7 +92,9 @@ export function createChat(config: Config) {
         rest.setToken(access_token)
         const [user, guilds] = await Promise.all([
           rest.get(Routes.user()) as Promise<APIUser>,
-          rest.get(Routes.userGuilds()) as Promise<RESTGetAPICurrentUserGuildsResult>,
+          servers
+            ? (rest.get(Routes.userGuilds()) as Promise<RESTGetAPICurrentUserGuildsResult>)
+            : [],
         ])
         return {
           user: { id: user.id, username: user.username },

@@ -2,42 +2,44 @@ import { audit, enqueue } from '@guildhall/bus/outbox'
 import { exchange, login, loginCallback, SIGN_IN_COOKIE, signedIn } from '@guildhall/contracts/auth'
 import type { App } from '@guildhall/service/app'
 import { AppError } from '@guildhall/service/errors'
+import { z } from 'zod'
 import { type ChatUser, chatUnavailable } from '../clients/chat.ts'
 import type { Config } from '../config.ts'
+import { isHttps } from '../cookies.ts'
 import type { Deps } from '../deps.ts'
 import { issuePair } from '../token-pairs/issue.ts'
+import { authorizeUrl } from './authorize.ts'
 import { insertCode, orgsOnServers, useCode } from './queries.ts'
-import {
-  challengeOf,
-  newSignIn,
-  openSignIn,
-  SIGN_IN_SECONDS,
-  type SignIn,
-  sealSignIn,
-} from './state.ts'
+import { signInCookie } from './state.ts'
 
-const SCOPE = 'identify guilds'
+const Client = z.enum(['dashboard', 'client'])
+type Client = z.output<typeof Client>
 
 export function signInRoutes(app: App, deps: Deps) {
   const { db, config, chat, now } = deps
+  const cookie = signInCookie({
+    name: SIGN_IN_COOKIE,
+    shape: { client: Client },
+    secure: isHttps(config.REDIRECT_URI),
+    secretKey: config.SECRET_KEY,
+  })
 
   app.implement(login, async ({ query }, reply) => {
-    checkSetUp(config)
-    const signIn = newSignIn(query.client)
-    const cookie = cookieOf(config, await sealSignIn(signIn, config.SECRET_KEY), SIGN_IN_SECONDS)
-    const location = authorizeUrl(config, signIn)
+    const redirectUri = checkSetUp(config)
+    const { signIn, header } = await cookie.begin({ client: query.client })
+    const location = authorizeUrl(config, { ...signIn, redirectUri, scope: 'identify guilds' })
     return reply
-      .header('set-cookie', cookie)
+      .header('set-cookie', header)
       .header('location', location)
       .code(302)
       .send({ location })
   })
 
   app.implement(loginCallback, async ({ query, cookies }, reply) => {
-    const signIn = await openSignIn(cookies[cookieName(config)], config.SECRET_KEY)
+    const signIn = await cookie.read(cookies)
     const back = (params: Record<string, string>) => {
       const location = returnUrl(config, signIn?.client ?? 'client', params)
-      reply.header('set-cookie', cookieOf(config, '', 0)).header('location', location)
+      reply.header('set-cookie', cookie.forget).header('location', location)
       return reply.code(302).send({ location })
     }
     if (!signIn || signIn.state !== query.state) {
@@ -49,7 +51,12 @@ export function signInRoutes(app: App, deps: Deps) {
     }
     if (!query.code) return back({ error: 'The sign-in was cancelled' })
 
-    const { user, serverIds } = await chat.signedIn(query.code, signIn.verifier)
+    const { user, serverIds } = await chat.signedIn({
+      code: query.code,
+      verifier: signIn.verifier,
+      redirectUri: checkSetUp(config),
+      servers: true,
+    })
     if (!(await isOfficerSomewhere(deps, user, serverIds))) {
       deps.log.warn(
         { reason: 'not_officer' },
@@ -90,10 +97,11 @@ async function isOfficerSomewhere({ db, access }: Deps, user: ChatUser, serverId
   return false
 }
 
+/** REDIRECT_URI, once everything that a sign-in needs is set. */
 function checkSetUp({ BOT_TOKEN, CLIENT_ID, CLIENT_SECRET, REDIRECT_URI, CLIENT_URL }: Config) {
   const needed = { BOT_TOKEN, CLIENT_ID, CLIENT_SECRET, REDIRECT_URI, CLIENT_URL }
   const missing = Object.entries(needed).flatMap(([name, value]) => (value ? [] : [name]))
-  if (missing.length === 0) return
+  if (missing.length === 0 && REDIRECT_URI) return REDIRECT_URI
   throw new AppError(
     'unavailable',
     'sign_in.not_set_up',
@@ -101,42 +109,13 @@ function checkSetUp({ BOT_TOKEN, CLIENT_ID, CLIENT_SECRET, REDIRECT_URI, CLIENT_
   )
 }
 
-function authorizeUrl(
-  { CHAT_AUTHORIZE_URL, CLIENT_ID = '', REDIRECT_URI = '' }: Config,
-  { state, verifier }: SignIn,
-) {
-  const url = new URL(CHAT_AUTHORIZE_URL)
-  url.search = String(
-    new URLSearchParams({
-      client_id: CLIENT_ID,
-      redirect_uri: REDIRECT_URI,
-      response_type: 'code',
-      scope: SCOPE,
-      state,
-      code_challenge: challengeOf(verifier),
-      code_challenge_method: 'S256',
-    }),
-  )
-  return url.href
-}
-
 function returnUrl(
   { CLIENT_URL, DASHBOARD_URL }: Config,
-  client: SignIn['client'],
+  client: Client,
   params: Record<string, string>,
 ) {
   const base = (client === 'dashboard' ? DASHBOARD_URL : undefined) ?? CLIENT_URL
   if (!base)
     throw new AppError('unavailable', 'sign_in.not_set_up', 'Sign-in is not set up: set CLIENT_URL')
   return `${base.replace(/\/$/, '')}/auth/?${new URLSearchParams(params)}`
-}
-
-const isSecure = ({ REDIRECT_URI }: Config) => REDIRECT_URI?.startsWith('https:') ?? false
-const cookieName = (config: Config) =>
-  isSecure(config) ? `__Host-${SIGN_IN_COOKIE}` : SIGN_IN_COOKIE
-
-/** Lax, because the browser comes back from another site. */
-function cookieOf(config: Config, value: string, seconds: number) {
-  const secure = isSecure(config) ? '; Secure' : ''
-  return `${cookieName(config)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure}`
 }

@@ -1,3 +1,4 @@
+import { tellChanged } from '@guildhall/bus/changed'
 import { audit, enqueue } from '@guildhall/bus/outbox'
 import {
   getJwks,
@@ -11,10 +12,13 @@ import {
   validToken,
 } from '@guildhall/contracts/auth'
 import type { Caller } from '@guildhall/contracts/caller'
+import { changed } from '@guildhall/contracts/event'
 import type { App } from '@guildhall/service/app'
 import { AppError } from '@guildhall/service/errors'
 import type { PairRow, Trx } from '../db.ts'
 import type { Deps } from '../deps.ts'
+import { forgetSession, sentSession } from '../members/session-cookie.ts'
+import { deleteSession, sessionOf } from '../members/sessions.ts'
 import { issuePair } from './issue.ts'
 import { jwks } from './jwks.ts'
 import {
@@ -30,7 +34,7 @@ import {
 export const GRACE_MS = 30_000
 
 export function tokenPairRoutes(app: App, deps: Deps) {
-  const { db, bus, now } = deps
+  const { db, bus, config, now } = deps
 
   app.implement(refresh, async ({ body }) => {
     const pair = await db.transaction().execute((trx) => rotate(trx, deps, body.refresh_token))
@@ -49,10 +53,17 @@ export function tokenPairRoutes(app: App, deps: Deps) {
     return { message: 'Revoked' }
   })
 
-  app.implement(logout, async ({ caller, body }) => {
-    await db.transaction().execute((trx) => endSession(trx, deps, caller, body.refresh_token))
+  app.implement(logout, async ({ caller, body, cookies }, reply) => {
+    const sent = sentSession(config, cookies)
+    const session = await sessionOf(db, sent, { secretKey: config.SECRET_KEY, now: now() })
+    await db.transaction().execute(async (trx) => {
+      await endSession(trx, deps, caller, body.refresh_token)
+      if (session) await deleteSession(trx, session.id)
+    })
     bus.outbox.emit('written')
-    return { message: 'Logged out' }
+    if (session) tellChanged(bus, changed.session, session.id)
+    if (sent) reply.header('set-cookie', forgetSession(config))
+    return reply.code(200).send({ message: 'Logged out' })
   })
 
   app.implement(getName, async ({ caller }) => ({ name: caller.username }))

@@ -1,0 +1,2 @@
+drop table account_links;
+drop table member_sessions;
