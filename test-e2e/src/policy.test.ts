@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { before, test } from 'node:test'
+import { revoke } from '@guildhall/contracts/auth'
+import { routes } from '@guildhall/contracts/routes'
+import { type Scope, scopes } from '@guildhall/contracts/tokens'
+import { accounts, people } from '@guildhall/sandbox/demo'
+import { until } from '@guildhall/service/testing'
+import { bearer, memberSession } from './people.ts'
+import { type TestStack, testStack } from './stack.ts'
+
+/** One line of policy.tsv. */
+interface Rule {
+  method: string
+  url: string
+  /** The first word of the third column, and the scope after it. */
+  caller: string
+  scope: string
+}
+
+const rules = readFileSync(new URL('../policy.tsv', import.meta.url), 'utf8')
+  .split('\n')
+  .filter((line) => line && !line.startsWith('#'))
+  .map((line): Rule => {
+    const [method = '', url = '', who = ''] = line.split('\t')
+    const [caller = '', scope = ''] = who.split(' ')
+    return { method, url, caller, scope }
+  })
+const nameOf = ({ method, url }: { method: string; url: string }) => `${method} ${url}`
+
+/** What a refusal says, or that the route heard the request. */
+type Verdict = 'in' | '401' | `403 ${string}`
+const EXPIRED = '403 token.expired'
+
+/** What each kind of credential gets on a route for each kind of caller; what is not named gets 401. */
+const VERDICTS: Record<string, (credential: string, rule: Rule) => Verdict | undefined> = {
+  anyone: () => 'in',
+  platform: (credential) => person(credential),
+  officer: (credential) =>
+    credential === 'officer elsewhere' ? '403 access.not_org_officer' : person(credential),
+  superadmin: (credential) => {
+    const verdict = person(credential)
+    return verdict === 'in' && credential !== 'superadmin' ? '403 access.not_superadmin' : verdict
+  },
+  session: (credential) => {
+    if (credential === 'expired platform token') return EXPIRED
+    return credential.startsWith('session') ? 'in' : undefined
+  },
+  machine: (credential, { scope }) => {
+    if (!credential.startsWith('machine token') || credential.includes('revoked')) return undefined
+    if (scope === '*' || credential.includes('every scope')) return 'in'
+    return '403 token.scope_missing'
+  },
+}
+
+function person(credential: string): Verdict | undefined {
+  if (credential === 'expired platform token') return EXPIRED
+  return ['officer here', 'officer elsewhere', 'superadmin'].includes(credential) ? 'in' : undefined
+}
+
+/** In report mode an officer of another org is let through. */
+function verdictOf(rule: Rule, credential: string, enforced: boolean): Verdict {
+  const verdict = VERDICTS[rule.caller]?.(credential, rule) ?? '401'
+  return verdict === '403 access.not_org_officer' && !enforced ? 'in' : verdict
+}
+
+test('every route has one line in policy.tsv, and every line a route', () => {
+  assert.deepEqual(rules.map(nameOf).sort(), routes.map(({ route }) => nameOf(route)).sort())
+  for (const rule of rules) assert.ok(rule.caller in VERDICTS, `${nameOf(rule)}: ${rule.caller}`)
+})
+
+for (const enforced of [true, false]) {
+  const mode = enforced ? 'enforce' : 'report'
+  let stack: TestStack
+  let credentials: Record<string, () => Promise<Record<string, string>>>
+  let paths: (url: string) => string
+  before(async (t) => {
+    const clock = { ahead: 0 }
+    const settings = {
+      ACCESS_ENFORCE: String(enforced),
+      RATE_ADDRESS_PER_MINUTE: '0',
+      RATE_FAILED_SIGN_INS_PER_MINUTE: '0',
+    }
+    stack = await testStack(t as never, settings, () => new Date(Date.now() + clock.ahead))
+    credentials = await mint(stack, clock)
+    const { access_token } = await stack.signIn(people.officer)
+    const org = await stack.orgId(access_token)
+    paths = (url) =>
+      (url.startsWith('/api/superadmin') ? url.replace(/:\w+/g, '999999') : url)
+        .replace(':org_id', String(org))
+        .replace(':org', 'demo')
+        .replace(/[:*]\w+/g, '01890000-0000-7000-8000-000000000000')
+  })
+
+  for (const rule of rules) {
+    test(`${mode}: ${nameOf(rule)} is for ${rule.caller} ${rule.scope}`, async () => {
+      for (const [credential, make] of Object.entries(credentials)) {
+        const got = await verdictBy(stack.url + paths(rule.url), rule.method, await make())
+        assert.equal(got, verdictOf(rule, credential, enforced), `${credential}: ${got}`)
+      }
+    })
+  }
+}
+
+/** Calls with nothing but the credential: what comes after the door, such as 400, counts as in. */
+async function verdictBy(url: string, method: string, headers: Record<string, string>) {
+  const response = await fetch(url, { method, headers, redirect: 'manual' })
+  const body = (await response.json().catch(() => ({}))) as { code?: string }
+  const atTheDoor = /^(token|access|session|origin|identity)\./.test(body.code ?? '')
+  if (response.status === 401 && atTheDoor) return '401'
+  if (response.status === 403 && atTheDoor) return `403 ${body.code}`
+  assert.ok(response.status < 500, `${response.status} ${JSON.stringify(body)}`)
+  return 'in'
+}
+
+/** Each kind of credential; those that a route may use up are made anew for each request. */
+async function mint(stack: TestStack, clock: { ahead: number }) {
+  const { url, sandbox, signIn, machineToken } = stack
+  const of = async (who: { id: string }) => bearer((await signIn(who)).access_token)
+  const officer = (await signIn(people.officer)).access_token
+  const rival = (await signIn(people.rivalOfficer)).access_token
+  const machine = async (names: Scope[], prefix = 'demo') =>
+    bearer((await machineToken(prefix === 'demo' ? officer : rival, names, prefix)).token)
+  const every = Object.keys(scopes) as Scope[]
+
+  clock.ahead = -31 * 60_000
+  const expired = await of(people.officer)
+  clock.ahead = 0
+  const revoked = (await signIn(people.officer)).access_token
+  await stack.as(revoked).call(revoke, { body: {} })
+  await until(
+    async () => (await fetch(`${url}/api/auth/name`, { headers: bearer(revoked) })).status === 401,
+  )
+
+  const origin = new URL(String(stack.settings.CLIENT_URL)).origin
+  const session = async (who: { id: string }) => ({
+    cookie: (await memberSession(url, who)).session,
+    origin,
+  })
+  const [full, other, one] = await Promise.all([
+    machine(every),
+    machine(every, 'rival'),
+    machine(['org:read']),
+  ])
+  const always = (headers: Record<string, string>) => async () => headers
+  return {
+    none: always({}),
+    'malformed token': always(bearer('abc.def.ghi')),
+    'expired platform token': always(expired),
+    'revoked platform token': always(bearer(revoked)),
+    'officer here': () => of(people.officer),
+    'officer elsewhere': () => of(people.rivalOfficer),
+    superadmin: () => of(people.superadmin),
+    'machine token of every scope': always(full),
+    'machine token of every scope, another org': always(other),
+    'machine token of another scope': always(one),
+    'session of a member': () => session(people.member),
+    'session of a non-member': () => session(people.stranger),
+    'identity token': async () => bearer(await sandbox.identityToken(accounts.member.id)),
+    'identity token, email unverified': async () =>
+      bearer(await sandbox.identityToken(accounts.unverified.id)),
+  }
+}
