@@ -1,4 +1,5 @@
 import { getModules } from '@guildhall/contracts/orgs'
+import { whoami } from '@guildhall/contracts/tokens'
 import { CALLER_HEADER, callerKey, signIdentity } from '@guildhall/service/caller-token'
 import autocannon from 'autocannon'
 import { child, end, median } from './children.ts'
@@ -12,6 +13,7 @@ interface Stack {
   settings: Record<string, string>
   /** An officer's access token. */
   token: string
+  machineToken: string
 }
 
 export interface Row {
@@ -25,7 +27,7 @@ export interface Row {
  * An officer's `GET /api/organizations/1/modules` (one query): the service alone, behind a bare
  * @fastify/http-proxy, and behind the gateway, each in a process of its own before the same service.
  */
-export async function measureRequests({ settings, token }: Stack): Promise<Row[]> {
+export async function measureRequests({ settings, token, machineToken }: Stack): Promise<Row[]> {
   const path = '/api/organizations/1/modules'
   const service = settings.AUTH_URL ?? ''
   const env = { ...process.env, ...settings, PORT: '0' }
@@ -38,6 +40,10 @@ export async function measureRequests({ settings, token }: Stack): Promise<Row[]
     'the service alone': { url: service + path, headers: signed },
     'bare @fastify/http-proxy': { url: proxy.said + path, headers: signed },
     gateway: { url: gateway.said + path, headers: { authorization: `Bearer ${token}` } },
+    'gateway, whoami of a machine token': {
+      url: gateway.said + whoami.url,
+      headers: { authorization: `Bearer ${machineToken}` },
+    },
   }
   const rounds: Record<string, Row[]> = {}
   for (let round = -1; round < ROUNDS; round++) {

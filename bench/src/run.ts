@@ -2,11 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { people } from '@guildhall/sandbox/demo'
-import { clients, signIn } from '@guildhall/test-e2e/people'
+import { clients, machineTokenOf, signIn } from '@guildhall/test-e2e/people'
 import { child, end, residentMb } from './children.ts'
 import { measureRequests } from './requests.ts'
 import { measureSearch } from './search.ts'
 import { measureStarts } from './starts.ts'
+import { measureVerification } from './verification.ts'
 
 /** `npm run bench`: one table, limits off, everything in one run on one machine. */
 
@@ -27,10 +28,12 @@ const stack = await child<{ url: string; settings: Record<string, string> }>(
   env,
 )
 const { url } = stack.said
-const officerToken = (await signIn(url, people.officer)).access_token
+const pair = await signIn(url, people.officer)
+const officerToken = pair.access_token
 const { officer, agent } = await clients(url, officerToken)
+const { token: machineToken } = await machineTokenOf(officer, ['org:read'])
 
-const rows = await measureRequests({ ...stack.said, token: officerToken })
+const rows = await measureRequests({ ...stack.said, token: officerToken, machineToken })
 const loaded = residentMb(stack.process.pid)
 const found = await measureSearch({
   officer,
@@ -38,11 +41,13 @@ const found = await measureSearch({
   embeddingsUrl: stack.said.settings.EMBEDDINGS_URL ?? '',
 })
 const used = residentMb(stack.process.pid)
+const door = await measureVerification({ ...stack.said, pair, machineToken })
 await end(stack.process)
 await rm(home, { recursive: true, force: true })
 
 const proxy = rows.find(({ target }) => target.startsWith('bare'))?.perSecond ?? Number.NaN
 const ms = (value: number) => `${value.toFixed(1)} ms`
+const ms3 = (value: number) => `${value.toFixed(3)} ms`
 const line = (...cells: unknown[]) => console.log(`| ${cells.join(' | ')} |`)
 console.log(
   `${new Date().toISOString().slice(0, 10)}, ${cpus()[0]?.model}, ${cpus().length} cores, Node ${process.versions.node}\n`,
@@ -60,6 +65,9 @@ line(
 )
 line('of which the demo embedding model alone: p50', ms(found.model))
 line('the same questions again, their vectors kept: p50', ms(found.repeated))
+line('the door alone: an access token never seen, p50', ms3(door.first))
+line('the same token again, p50', ms3(door.again))
+line('a machine token again, p50', ms3(door.machine))
 console.log()
 line('GET, officer, one query', 'requests/s', 'of the bare proxy', 'p50 ms', 'p99 ms')
 line('---', '---', '---', '---', '---')
