@@ -1,8 +1,8 @@
 import { type AppDeps, createApp } from '@guildhall/service/app'
+import { accountRoutes } from './accounts/routes.ts'
+import { memberSignInRoutes } from './accounts/sign-in.ts'
 import type { Deps } from './deps.ts'
 import { machineTokenRoutes } from './machine-tokens/routes.ts'
-import { memberRoutes } from './members/routes.ts'
-import { memberSignInRoutes } from './members/sign-in.ts'
 import { orgRoutes } from './orgs/routes.ts'
 import { signInRoutes } from './sign-in/routes.ts'
 import { tokenPairRoutes } from './token-pairs/routes.ts'
@@ -14,6 +14,6 @@ export function buildApp(frame: AppDeps, deps: Deps) {
   machineTokenRoutes(app, deps)
   orgRoutes(app, deps)
   memberSignInRoutes(app, deps)
-  memberRoutes(app, deps)
+  accountRoutes(app, deps)
   return app
 }

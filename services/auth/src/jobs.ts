@@ -1,7 +1,7 @@
 import { handles, pruneBus } from '@guildhall/bus/jobs'
 import { pruneJobs } from '@guildhall/contracts/ops'
+import { pruneSessions } from './accounts/sessions.ts'
 import type { Deps } from './deps.ts'
-import { pruneSessions } from './members/sessions.ts'
 import { prunePairs } from './token-pairs/queries.ts'
 
 /** What auth runs. */

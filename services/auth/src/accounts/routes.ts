@@ -15,7 +15,7 @@ import { link, linkedEmail } from './links.ts'
 import { forgetSession } from './session-cookie.ts'
 import { deleteSession, sessionById } from './sessions.ts'
 
-export function memberRoutes(app: App, deps: Deps) {
+export function accountRoutes(app: App, deps: Deps) {
   const { db, bus, config, identities } = deps
 
   app.implement(getMe, async ({ caller }) => account(caller.session_id))
