@@ -1,6 +1,8 @@
 import { type AppDeps, createApp } from '@guildhall/service/app'
+import { appTokenRoutes } from './app-tokens/routes.ts'
 import type { Deps } from './deps.ts'
 import { machineTokenRoutes } from './machine-tokens/routes.ts'
+import { memberRoutes } from './members/routes.ts'
 import { orgRoutes } from './orgs/routes.ts'
 import { signInRoutes } from './sign-in/routes.ts'
 import { tokenPairRoutes } from './token-pairs/routes.ts'
@@ -11,5 +13,7 @@ export function buildApp(frame: AppDeps, deps: Deps) {
   tokenPairRoutes(app, deps)
   machineTokenRoutes(app, deps)
   orgRoutes(app, deps)
+  memberRoutes(app, deps)
+  appTokenRoutes(app, deps)
   return app
 }

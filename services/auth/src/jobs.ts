@@ -1,5 +1,6 @@
 import { handles, pruneBus } from '@guildhall/bus/jobs'
 import { pruneJobs } from '@guildhall/contracts/ops'
+import { pruneAppTokens } from './app-tokens/queries.ts'
 import type { Deps } from './deps.ts'
 import { prunePairs } from './token-pairs/queries.ts'
 
@@ -7,6 +8,7 @@ import { prunePairs } from './token-pairs/queries.ts'
 export const jobHandlers = ({ db, now }: Deps) => [
   handles(pruneJobs.auth, async () => {
     await prunePairs(db, now())
+    await pruneAppTokens(db, now())
     await pruneBus(db)
   }),
 ]
