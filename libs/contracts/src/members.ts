@@ -14,7 +14,7 @@ export const Member = z
     id: ChatUserId,
     name: z.string().describe('Nickname on the server, else the display name, else the username'),
     username: z.string(),
-    avatar: z.url().nullable(),
+    avatar: z.url({ protocol: /^https$/ }).nullable(),
     roles: z.array(z.string()).describe('Role ids; the everyone role is not among them'),
   })
   .meta({ id: 'Member' })

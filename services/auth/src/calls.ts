@@ -52,8 +52,8 @@ export function answerCalls(deps: Deps) {
     const org = row && (await orgById(db, row.org_id))
     if (!row || !org) return { token: null }
     await touchToken(db, row.id, now())
-    const { id, name, kind, scopes, expires_at } = shown(row)
-    return { token: { id, name, kind, scopes, expires_at, org: orgRef(org) } }
+    const { id, name, kind, scopes, limits, expires_at } = shown(row)
+    return { token: { id, name, kind, scopes, limits, expires_at, org: orgRef(org) } }
   })
 
   answer(bus, createOrg, async (wanted) => {

@@ -7,6 +7,7 @@ export interface ChatMember extends Member {
   bot: boolean
 }
 
+const byText = new Intl.Collator('en', { sensitivity: 'base', numeric: true })
 const cdn = new CDN()
 const PICTURE = { extension: 'png', size: 128 } as const
 
@@ -31,3 +32,7 @@ function pictureOf(
   if (own) return cdn.guildMemberAvatar(serverId, user.id, own, PICTURE)
   return user.avatar ? cdn.avatar(user.id, user.avatar, PICTURE) : null
 }
+
+/** The order of a list for people: by name, whatever its capitals. */
+export const byName = (a: ChatMember, b: ChatMember) =>
+  byText.compare(a.name, b.name) || byText.compare(a.id, b.id)

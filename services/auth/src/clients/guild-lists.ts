@@ -3,7 +3,7 @@ import { kept } from '@guildhall/service/kept'
 import { type APIGuildMember, type APIRole, Routes } from 'discord-api-types/v10'
 import { LRUCache } from 'lru-cache'
 import { type Chat, chatFailure, codeOf, OUT_OF_REACH } from './chat.ts'
-import { type ChatMember, chatMember } from './chat-member.ts'
+import { byName, type ChatMember, chatMember } from './chat-member.ts'
 
 /** How long what was read counts. */
 const KEPT_MS = 60_000
@@ -23,8 +23,8 @@ export function createGuildLists({ read }: Pick<Chat, 'read'>) {
     maxSize: MOST_MEMBERS,
     sizeCalculation: ({ length }) => length + 1,
     ttl: KEPT_MS,
-    fetchMethod: (_key, _stale, { context: { serverId, start } }) =>
-      start ? search(serverId, start) : readAll(serverId),
+    fetchMethod: async (_key, _stale, { context: { serverId, start } }) =>
+      (await (start ? search(serverId, start) : readAll(serverId))).sort(byName),
   })
   const roles = new LRUCache<string, APIRole[]>({
     max: MOST_LISTS,
@@ -83,10 +83,10 @@ export function createGuildLists({ read }: Pick<Chat, 'read'>) {
   }
 
   return {
-    /** Every member, bots too. Throws `chat.members_intent` where the bot may not list them. */
+    /** Every member by name, bots too. Throws `chat.members_intent` where the bot may not list them. */
     members: (serverId: string) => kept(lists, serverId, { context: { serverId, start: '' } }),
 
-    /** The members, at most 1 000, whose username or nickname begins so; capitals do not matter. */
+    /** The members by name, at most 1 000, whose username or nickname begins so; capitals do not matter. */
     membersLike(serverId: string, text: string) {
       const start = text.toLowerCase()
       return kept(lists, `${serverId} ${start}`, { context: { serverId, start } })

@@ -92,8 +92,10 @@ test('limits are kept as sent: a missing entry means none, an empty list nothing
     notes: { tools: ['page.?ead'] },
     podhost: {},
   }
-  const { limits: kept } = await made(auth, { limits })
+  const { limits: kept, token } = await made(auth, { limits })
   assert.deepEqual(kept, limits)
+  const find = await gatewayOf(t, auth)
+  assert.deepEqual((await find(token))?.limits, limits)
   const none = await made(auth)
   assert.deepEqual(none.limits, {})
   const client = auth.as({ caller: officer(), org: auth.org })

@@ -2,16 +2,14 @@ import type { Member, MemberRole } from '@guildhall/contracts/members'
 import type { APIRole } from 'discord-api-types/v10'
 import type { ChatMember } from '../clients/chat-member.ts'
 
-const byName = new Intl.Collator('en', { sensitivity: 'base', numeric: true })
-
-/** The first `limit` people by name, holders of `role` where one is named, and how many there are. */
+/** The first `limit` people in the order given, holders of `role` where one is named, and how many there are. */
 export function directoryOf(
   members: readonly ChatMember[],
   { role, limit }: { role?: string | undefined; limit: number },
 ): { members: Member[]; total: number } {
-  const people = members
-    .filter(({ bot, roles }) => !bot && (role === undefined || roles.includes(role)))
-    .toSorted((a, b) => byName.compare(a.name, b.name) || byName.compare(a.id, b.id))
+  const people = members.filter(
+    ({ bot, roles }) => !bot && (role === undefined || roles.includes(role)),
+  )
   return { members: people.slice(0, limit).map(shownMember), total: people.length }
 }
 
@@ -21,7 +19,7 @@ export const shownMember = ({ bot: _bot, ...member }: ChatMember): Member => mem
 export function rolesOf(roles: readonly APIRole[], serverId: string): MemberRole[] {
   return roles
     .filter((role) => role.id !== serverId && !isBots(role)) // the everyone role has the server's own id
-    .toSorted((a, b) => b.position - a.position || byName.compare(a.id, b.id)) // of equals the older is higher
+    .toSorted((a, b) => b.position - a.position || Number(BigInt(a.id) - BigInt(b.id))) // of equals the older is higher
     .map(({ id, name, color }) => ({ id, name, color: color ? hex(color) : null }))
 }
 
