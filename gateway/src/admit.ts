@@ -67,15 +67,17 @@ async function asPlatform(
     accessChecks.noteNoCredential(route, org)
     throw unauthenticated()
   }
-  const person = personOf(await platformTokens.verify(token))
+  const claims = await platformTokens.verify(token)
+  const person = personOf(claims)
+  const bearer = { ...person, type: claims.type }
   await verified({ kind: 'person', id: person.chat_user_id })
   const { accepts } = route.caller
   if (accepts.includes('officer') && org) {
-    const superadmin = await accessChecks.checkOfficer(route, person, org)
+    const superadmin = await accessChecks.checkOfficer(route, bearer, org)
     return { caller: { kind: 'officer', superadmin, ...person }, org }
   }
   if (accepts.includes('superadmin')) {
-    await accessChecks.checkSuperadmin(route, person)
+    await accessChecks.checkSuperadmin(route, bearer)
     return { caller: { kind: 'superadmin', ...person }, org }
   }
   if (accepts.includes('platform')) return { caller: { kind: 'platform', ...person }, org }
@@ -97,8 +99,8 @@ async function asMachine(
 }
 
 async function asSession(
-  { directory }: Deps,
-  { session, foreignOrigin, verified }: Asked,
+  { directory, accessChecks }: Deps,
+  { route, session, foreignOrigin, verified }: Asked,
   org: OrgRef | undefined,
 ): Promise<Admitted> {
   const found = session === undefined ? undefined : await directory.findSession(session)
@@ -106,7 +108,11 @@ async function asSession(
   const { id: session_id, chat_user_id, username } = found
   await verified({ kind: 'person', id: chat_user_id })
   if (foreignOrigin) throw originRefused()
-  return { caller: { kind: 'session', chat_user_id, username, session_id }, org }
+  const person = { chat_user_id, username, session_id }
+  if (route.caller.accepts.includes('session') || !org)
+    return { caller: { kind: 'session', ...person }, org }
+  await accessChecks.checkMember(person, org)
+  return { caller: { kind: 'member', ...person }, org }
 }
 
 async function asIdentity(

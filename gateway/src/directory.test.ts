@@ -24,7 +24,8 @@ test('a decision is kept until valid_until and no longer', async (t) => {
   })
   await auth.nats.flush()
   const directory = createDirectory(await busAs(t, { url: nats.url, peer: 'gateway' }))
-  const decide = async () => (await directory.decide('12345', 1)).allowed
+  const person = { chat_user_id: '12345' }
+  const decide = async () => (await directory.decide(person, 1)).allowed
   assert.deepEqual(await Promise.all([decide(), decide(), decide()]), [true, true, true])
   assert.equal(asked, 1)
   allowed = false
@@ -33,8 +34,10 @@ test('a decision is kept until valid_until and no longer', async (t) => {
   assert.equal(await decide(), false)
   assert.equal(await decide(), false)
   assert.equal(asked, 2)
-  assert.equal((await directory.decide('12345', 2)).allowed, false)
+  assert.equal((await directory.decide(person, 2)).allowed, false)
   assert.equal(asked, 3, 'of another org, nothing was known')
+  await directory.decide({ ...person, type: 'app' }, 1)
+  assert.equal(asked, 4, 'an app token is decided by itself')
 })
 
 test('a machine token is asked for once and again when it has changed', async (t) => {

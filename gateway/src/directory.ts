@@ -3,8 +3,10 @@ import { ask } from '@guildhall/bus/calls'
 import { onChanged } from '@guildhall/bus/changed'
 import type { Bus } from '@guildhall/bus/connect'
 import { findSession, verifyIdentity } from '@guildhall/contracts/accounts'
-import { type AccessDecision, decideAccess, isSuperadmin } from '@guildhall/contracts/auth'
+import { type AccessClaims, decideAccess, isSuperadmin } from '@guildhall/contracts/auth'
+import type { Call } from '@guildhall/contracts/call'
 import { changed } from '@guildhall/contracts/event'
+import { findMembership } from '@guildhall/contracts/members'
 import { findOrg } from '@guildhall/contracts/orgs'
 import type { OrgRef } from '@guildhall/contracts/route'
 import { findMachineToken } from '@guildhall/contracts/tokens'
@@ -22,7 +24,7 @@ const SESSION_MS = 5_000
 
 export type MachineTokenFound = NonNullable<z.output<typeof findMachineToken.reply>['token']>
 type SessionFound = NonNullable<z.output<typeof findSession.reply>['session']>
-type IdentityFound = z.output<typeof verifyIdentity.reply>
+type Asked<C extends Call> = z.input<C['args']>
 export type Directory = ReturnType<typeof createDirectory>
 
 /** What the gateway knows of auth, kept for a while: many who ask at once share one call, failures are not kept. */
@@ -38,15 +40,12 @@ export function createDirectory(bus: Bus) {
     ttl: MACHINE_TOKEN_MS,
     fetchMethod: (sha256) => ask(bus, findMachineToken, { sha256 }),
   })
-  const decisions = new LRUCache<string, AccessDecision, { chat_user_id: string; org_id: number }>({
-    max: MOST_KEYS,
-    ttl: 1,
-    fetchMethod: async (_key, _stale, { context, options }) => {
-      const decision = await ask(bus, decideAccess, context)
-      options.ttl = Math.max(1, Date.parse(decision.valid_until) - Date.now())
-      return decision
-    },
-  })
+  const decisions = keptWhileValid((asked: Asked<typeof decideAccess>) =>
+    ask(bus, decideAccess, asked),
+  )
+  const memberships = keptWhileValid((asked: Asked<typeof findMembership>) =>
+    ask(bus, findMembership, asked),
+  )
   const superadmins = new LRUCache<string, { superadmin: boolean }>({
     max: MOST_KEYS,
     ttl: SUPERADMIN_MS,
@@ -57,15 +56,7 @@ export function createDirectory(bus: Bus) {
     ttl: SESSION_MS,
     fetchMethod: (value) => ask(bus, findSession, { value }),
   })
-  const identities = new LRUCache<string, IdentityFound, string>({
-    max: MOST_KEYS,
-    ttl: 1,
-    fetchMethod: async (_key, _stale, { context: token, options }) => {
-      const identity = await ask(bus, verifyIdentity, { token })
-      options.ttl = Math.max(1, Date.parse(identity.valid_until) - Date.now())
-      return identity
-    },
-  })
+  const identities = keptWhileValid((token: string) => ask(bus, verifyIdentity, { token }))
   onChanged(bus, changed.session, () => sessions.clear())
   onChanged(bus, changed.org, () => {
     orgs.clear()
@@ -80,9 +71,12 @@ export function createDirectory(bus: Bus) {
     async findMachineToken(sha256: string) {
       return (await kept(tokens, sha256)).token ?? undefined
     },
-    decide(chat_user_id: string, org_id: number) {
-      const key = `${chat_user_id}@${org_id}`
-      return kept(decisions, key, { context: { chat_user_id, org_id } })
+    decide({ chat_user_id, type }: Pick<AccessClaims, 'chat_user_id' | 'type'>, org_id: number) {
+      const key = `${type ?? ''}${chat_user_id}@${org_id}`
+      return kept(decisions, key, { context: { chat_user_id, org_id, type } })
+    },
+    membership(chat_user_id: string, org_id: number) {
+      return kept(memberships, `${chat_user_id}@${org_id}`, { context: { chat_user_id, org_id } })
     },
     async findSession(value: string) {
       return value.length > MOST_SESSION_CHARS
@@ -96,4 +90,19 @@ export function createDirectory(bus: Bus) {
       return (await kept(superadmins, chat_user_id)).superadmin
     },
   }
+}
+
+/** Answers that say themselves how long they count; many who ask at once share one asking. */
+function keptWhileValid<Asking extends {}, Found extends { valid_until: string }>(
+  find: (asked: Asking) => Promise<Found>,
+) {
+  return new LRUCache<string, Found, Asking>({
+    max: MOST_KEYS,
+    ttl: 1,
+    fetchMethod: async (_key, _stale, { context, options }) => {
+      const found = await find(context)
+      options.ttl = Math.max(1, Date.parse(found.valid_until) - Date.now())
+      return found
+    },
+  })
 }

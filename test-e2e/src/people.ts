@@ -3,7 +3,7 @@ import { chatLogin, SESSION_COOKIE } from '@guildhall/contracts/accounts'
 import { exchange } from '@guildhall/contracts/auth'
 import { createClient } from '@guildhall/contracts/client'
 import { listOrgs } from '@guildhall/contracts/orgs'
-import { createMachineToken, type Scope } from '@guildhall/contracts/tokens'
+import { createMachineToken, type MachineToken, type Scope } from '@guildhall/contracts/tokens'
 
 export type Client = ReturnType<typeof createClient>
 
@@ -83,9 +83,14 @@ export async function orgIdOf(client: Client, prefix = 'demo') {
 }
 
 /** A machine token of the officer's org with these scopes. */
-export async function machineTokenOf(officer: Client, scopes: Scope[], prefix?: string) {
+export async function machineTokenOf(
+  officer: Client,
+  scopes: Scope[],
+  prefix?: string,
+  kind: MachineToken['kind'] = 'agent',
+) {
   const org_id = String(await orgIdOf(officer, prefix))
-  const body = { name: 'test agent', kind: 'agent' as const, scopes }
+  const body = { name: 'test agent', kind, scopes }
   const reply = await officer.call(createMachineToken, { params: { org_id }, body })
   assert.ok(reply.status === 201, JSON.stringify(reply.body))
   return reply.body

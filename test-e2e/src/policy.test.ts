@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { before, test } from 'node:test'
+import { createAppToken } from '@guildhall/contracts/app-tokens'
 import { revoke } from '@guildhall/contracts/auth'
 import { routes } from '@guildhall/contracts/routes'
-import { type Scope, scopes } from '@guildhall/contracts/tokens'
+import { deleteMachineToken, type Scope, scopes } from '@guildhall/contracts/tokens'
 import { accounts, people } from '@guildhall/sandbox/demo'
 import { until } from '@guildhall/service/testing'
 import { bearer, memberSession } from './people.ts'
@@ -36,8 +37,12 @@ const EXPIRED = '403 token.expired'
 const VERDICTS: Record<string, (credential: string, rule: Rule) => Verdict | undefined> = {
   anyone: () => 'in',
   platform: (credential) => person(credential),
+  'signed-in': (credential) =>
+    credential.startsWith('app token') ? '403 app_token.not_allowed' : person(credential),
   officer: (credential) =>
-    credential === 'officer elsewhere' ? '403 access.not_org_officer' : person(credential),
+    ['officer elsewhere', 'app token of the superadmin'].includes(credential)
+      ? '403 access.not_org_officer'
+      : person(credential),
   superadmin: (credential) => {
     const verdict = person(credential)
     return verdict === 'in' && credential !== 'superadmin' ? '403 access.not_superadmin' : verdict
@@ -47,7 +52,7 @@ const VERDICTS: Record<string, (credential: string, rule: Rule) => Verdict | und
     return credential.startsWith('session') ? 'in' : undefined
   },
   machine: (credential, { scope }) => {
-    if (!credential.startsWith('machine token') || credential.includes('revoked')) return undefined
+    if (!credential.startsWith('machine token')) return undefined
     if (scope === '*' || credential.includes('every scope')) return 'in'
     return '403 token.scope_missing'
   },
@@ -55,7 +60,7 @@ const VERDICTS: Record<string, (credential: string, rule: Rule) => Verdict | und
 
 function person(credential: string): Verdict | undefined {
   if (credential === 'expired platform token') return EXPIRED
-  return ['officer here', 'officer elsewhere', 'superadmin'].includes(credential) ? 'in' : undefined
+  return /^(officer|superadmin|app token)/.test(credential) ? 'in' : undefined
 }
 
 /** In report mode an officer of another org is let through. */
@@ -72,7 +77,7 @@ test('every route has one line in policy.tsv, and every line a route', () => {
 for (const enforced of [true, false]) {
   const mode = enforced ? 'enforce' : 'report'
   let stack: TestStack
-  let credentials: Record<string, () => Promise<Record<string, string>>>
+  let credentials: Record<string, Make>
   let paths: (url: string) => string
   before(async (t) => {
     const clock = { ahead: 0 }
@@ -95,7 +100,7 @@ for (const enforced of [true, false]) {
   for (const rule of rules) {
     test(`${mode}: ${nameOf(rule)} is for ${rule.caller} ${rule.scope}`, async () => {
       for (const [credential, make] of Object.entries(credentials)) {
-        const got = await verdictBy(stack.url + paths(rule.url), rule.method, await make())
+        const got = await verdictBy(stack.url + paths(rule.url), rule.method, await make(rule))
         assert.equal(got, verdictOf(rule, credential, enforced), `${credential}: ${got}`)
       }
     })
@@ -106,15 +111,26 @@ for (const enforced of [true, false]) {
 async function verdictBy(url: string, method: string, headers: Record<string, string>) {
   const response = await fetch(url, { method, headers, redirect: 'manual' })
   const body = (await response.json().catch(() => ({}))) as { code?: string }
-  const atTheDoor = /^(token|access|session|origin|identity)\./.test(body.code ?? '')
+  const atTheDoor = /^(token|access|session|origin|identity|app_token)\./.test(body.code ?? '')
   if (response.status === 401 && atTheDoor) return '401'
   if (response.status === 403 && atTheDoor) return `403 ${body.code}`
   assert.ok(response.status < 500, `${response.status} ${JSON.stringify(body)}`)
   return 'in'
 }
 
+/** What was made once is used for every request. */
+function once<T>(make: () => Promise<T>) {
+  let made: Promise<T> | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
+
+type Make = (rule: Rule) => Promise<Record<string, string>>
+
 /** Each kind of credential; those that a route may use up are made anew for each request. */
-async function mint(stack: TestStack, clock: { ahead: number }) {
+async function mint(stack: TestStack, clock: { ahead: number }): Promise<Record<string, Make>> {
   const { url, sandbox, signIn, machineToken } = stack
   const of = async (who: { id: string }) => bearer((await signIn(who)).access_token)
   const officer = (await signIn(people.officer)).access_token
@@ -142,6 +158,19 @@ async function mint(stack: TestStack, clock: { ahead: number }) {
     machine(every, 'rival'),
     machine(['org:read']),
   ])
+  const appToken = async (who: { id: string }) => {
+    const { access_token } = await signIn(who)
+    const made = await stack.as(access_token).call(createAppToken, { query: { appname: 'test' } })
+    assert.ok(made.status === 200)
+    return bearer(made.body.app_token)
+  }
+  const officersApp = once(() => appToken(people.officer))
+  const superadminsApp = once(() => appToken(people.superadmin))
+  const ends = ({ url: path }: Rule) => /\/(revoke|logout)$/.test(path)
+  const deleted = await machineToken(officer, ['org:read'])
+  const org_id = String(await stack.orgId(officer))
+  await stack.as(officer).call(deleteMachineToken, { params: { org_id, token_id: deleted.id } })
+  const cli = (await machineToken(officer, ['compute:connect'], 'demo', 'cli')).token
   const always = (headers: Record<string, string>) => async () => headers
   return {
     none: always({}),
@@ -154,6 +183,11 @@ async function mint(stack: TestStack, clock: { ahead: number }) {
     'machine token of every scope': always(full),
     'machine token of every scope, another org': always(other),
     'machine token of another scope': always(one),
+    'revoked machine token': always(bearer(deleted.token)),
+    'machine token of a CLI': always(bearer(cli)),
+    'app token of an officer': (rule) => (ends(rule) ? appToken(people.officer) : officersApp()),
+    'app token of the superadmin': (rule) =>
+      ends(rule) ? appToken(people.superadmin) : superadminsApp(),
     'session of a member': () => session(people.member),
     'session of a non-member': () => session(people.stranger),
     'identity token': async () => bearer(await sandbox.identityToken(accounts.member.id)),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { TEST_INTERNAL_KEY, testEnvironment } from '@guildhall/bus/testing'
-import type { Scope } from '@guildhall/contracts/tokens'
+import type { MachineToken, Scope } from '@guildhall/contracts/tokens'
 import { testDatabase } from '@guildhall/db/testing'
 import { startStack } from '@guildhall/scripts/stack'
 import type { Env } from '@guildhall/service/config'
@@ -30,7 +30,11 @@ export async function testStack(t: Pick<TestContext, 'after'>, env: Env = {}, no
     as: (token?: string) => clientOf(url, token),
     signIn: (person: { id: string }) => signIn(url, person),
     orgId: (token: string, prefix?: string) => orgIdOf(clientOf(url, token), prefix),
-    machineToken: (officerToken: string, scopes: Scope[], prefix?: string) =>
-      machineTokenOf(clientOf(url, officerToken), scopes, prefix),
+    machineToken: (
+      officerToken: string,
+      scopes: Scope[],
+      prefix?: string,
+      kind?: MachineToken['kind'],
+    ) => machineTokenOf(clientOf(url, officerToken), scopes, prefix, kind),
   }
 }

@@ -18,6 +18,8 @@ export const AccessClaims = z.object({
   chat_user_id: ChatUserId,
   iat: z.int(),
   exp: z.int(),
+  /** An app token (`app-tokens.ts`): never the superadmin's. An access token has none. */
+  type: z.literal('app').optional(),
 })
 export type AccessClaims = z.output<typeof AccessClaims>
 
@@ -203,7 +205,12 @@ export const decideAccess = call({
   name: 'decide_access',
   summary: 'Whether a chat user may act on an org',
   callers: ['gateway'],
-  args: z.object({ chat_user_id: ChatUserId, org_id: z.int() }),
+  args: z.object({
+    chat_user_id: ChatUserId,
+    org_id: z.int(),
+    /** Of the token: what stands for no superadmin is decided by the officer role alone. */
+    type: AccessClaims.shape.type,
+  }),
   reply: AccessDecision,
   deadlineMs: 8_000, // the chat platform is asked on the way
 })

@@ -3,11 +3,12 @@ import * as auth from './auth.ts'
 import type { Call } from './call.ts'
 import type { Job } from './job.ts'
 import * as knowledge from './knowledge.ts'
+import * as members from './members.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
 import * as tokens from './tokens.ts'
 
-const values = [auth, accounts, orgs, tokens, knowledge, ops].flatMap((domain) =>
+const values = [auth, accounts, orgs, tokens, members, knowledge, ops].flatMap((domain) =>
   Object.values<unknown>(domain),
 )
 

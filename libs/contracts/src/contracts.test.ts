@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import * as appTokens from './app-tokens.ts'
 import * as auth from './auth.ts'
 import { subjectOfCall } from './call.ts'
 import { fits, machine, officer } from './caller.ts'
@@ -8,6 +9,7 @@ import { pathOf } from './client.ts'
 import { type AuditAction, actorOf } from './event.ts'
 import { ownerOfJob } from './job.ts'
 import * as knowledge from './knowledge.ts'
+import * as members from './members.ts'
 import { peers, services } from './names.ts'
 import { openApi } from './openapi.ts'
 import * as ops from './ops.ts'
@@ -15,7 +17,7 @@ import * as orgs from './orgs.ts'
 import { routes } from './routes.ts'
 import * as tokens from './tokens.ts'
 
-const exported = [auth, knowledge, ops, orgs, tokens].flatMap((domain) =>
+const exported = [appTokens, auth, knowledge, members, ops, orgs, tokens].flatMap((domain) =>
   Object.values<unknown>(domain),
 )
 const audited = [...exported, ...services.map(ops.jobStarted)].filter(

@@ -44,11 +44,12 @@ const scopeNames = Object.keys(scopes) as [Scope, ...Scope[]]
 
 const TokenKind = z.enum(['app', 'agent', 'cli'])
 const Globs = z.array(z.string().min(1).max(200)).max(100)
-/** Keyed by connected service. A missing entry means no limit, an empty list nothing. */
-const TokenLimits = z.record(
+/** Keyed by connected service. `token-limits.ts` tells what they allow. */
+export const TokenLimits = z.record(
   z.string().max(50),
   z.object({ repos: Globs, tools: Globs }).partial().strict(),
 )
+export type TokenLimits = z.output<typeof TokenLimits>
 
 export const MachineToken = z
   .object({
@@ -155,6 +156,7 @@ export const findMachineToken = call({
         name: z.string(),
         kind: TokenKind,
         scopes: z.array(z.string()),
+        limits: TokenLimits.default({}),
         expires_at: Instant.nullable(),
         org: OrgForServices,
       })

@@ -32,6 +32,8 @@ export interface SandboxOptions {
 export interface Sandbox {
   url: string
   world: World
+  /** How often each route of the chat API was asked: `GET /guilds/:guild_id/members`. */
+  chatRequests: ReadonlyMap<string, number>
   /** What CHAT_API_URL, CHAT_AUTHORIZE_URL, EMBEDDINGS_URL and CLIENT_URL must be to use it. */
   chatApiUrl: string
   chatAuthorizeUrl: string
@@ -63,7 +65,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const grants = createGrants(now)
   const model = createModel()
   authorizePage(app, { world, grants, redirectUris })
-  chatApi(app, { world, grants })
+  const chatRequests = new Map<string, number>()
+  chatApi(app, { world, grants }, chatRequests)
   embeddingRoutes(app, { world, model })
   clientPage(app, gatewayUrl)
   const identity = await createIdentity(world)
@@ -73,6 +76,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   return {
     url,
     world,
+    chatRequests,
     chatApiUrl: `${url}/chat/api`,
     chatAuthorizeUrl: `${url}/chat/oauth2/authorize`,
     embeddingsUrl: `${url}/embeddings/v1`,

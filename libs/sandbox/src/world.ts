@@ -5,6 +5,8 @@ export interface World {
   guilds: Guild[]
   identity: IdentityWorld
   faults: Faults
+  /** What the chat platform takes of each route, guild and credential; 50 requests a second where nothing is said. */
+  chatLimit?: { requests: number; seconds: number } | undefined
   /** The key that the embeddings service asks for; any or none will do where nothing is said. */
   embeddingsKey?: string | undefined
 }
@@ -26,6 +28,8 @@ export interface Faults {
   chat?: 'down' | 'slow' | 'rate_limited' | undefined
   /** What a 429 of the chat platform tells to wait; 1 where nothing is said. */
   chatRetryAfterSeconds?: number | undefined
+  /** `off` where the application lacks the privilege to list members (Server Members Intent). */
+  chatMembersIntent?: 'off' | undefined
   embeddings?: 'down' | undefined
   identity?: 'down' | undefined
 }
@@ -52,6 +56,8 @@ export interface WorldUser {
   name: string
   /** What the authorize page says of the person. */
   about: string
+  /** Hash of the picture, where they set one. */
+  avatar?: string
   bot?: true
 }
 
@@ -67,6 +73,8 @@ export interface Guild {
 export interface Member {
   userId: string
   nick?: string
+  /** Hash of the picture that they show on this guild alone. */
+  avatar?: string
   roleIds: string[]
 }
 
@@ -78,4 +86,6 @@ export interface Role {
   color?: number
   /** The bot that the platform made this role for; nobody can give or take such a role. */
   botId?: string
+  /** Everybody who boosts the guild has this role; the platform manages it, no bot. */
+  booster?: true
 }

@@ -3,12 +3,14 @@ import { tellChanged } from '@guildhall/bus/changed'
 import { findSession, verifyIdentity } from '@guildhall/contracts/accounts'
 import { decideAccess, findSigningKeys, isRevoked, isSuperadmin } from '@guildhall/contracts/auth'
 import { changed } from '@guildhall/contracts/event'
+import { findDisplayNames, findMembership } from '@guildhall/contracts/members'
 import { createOrg, findOrg, listAllOrgs, switchModules } from '@guildhall/contracts/orgs'
 import { findMachineToken } from '@guildhall/contracts/tokens'
 import { AppError } from '@guildhall/service/errors'
 import { sessionOf } from './accounts/sessions.ts'
 import type { Deps } from './deps.ts'
 import { shown, tokenByHash, touchToken } from './machine-tokens/queries.ts'
+import { membersByIds } from './members/by-ids.ts'
 import { createOrgFrom } from './orgs/create.ts'
 import { allOrgs, orgById, orgByPrefix } from './orgs/queries.ts'
 import { orgRef, shownOrg } from './orgs/rules.ts'
@@ -26,10 +28,21 @@ export function answerCalls(deps: Deps) {
     const row = 'id' in args ? await orgById(db, args.id) : await orgByPrefix(db, args.prefix)
     return { org: row ? orgRef(row) : null }
   })
-  answer(bus, decideAccess, async ({ chat_user_id, org_id }) => {
-    const org = await orgById(db, org_id)
-    if (!org) throw new AppError('not_found', 'org.not_found', 'There is no such org')
-    return access.decide(chat_user_id, org)
+  answer(bus, decideAccess, async ({ chat_user_id, org_id, type }) =>
+    access.decide(chat_user_id, await known(org_id), type),
+  )
+  answer(bus, findMembership, async ({ chat_user_id, org_id }) => {
+    const { member, officer, valid_until } = await access.membership(
+      chat_user_id,
+      await known(org_id),
+    )
+    const { name = null, roles = [] } = member ?? {}
+    const until = valid_until.toISOString()
+    return { member: member !== undefined, officer, name, roles, valid_until: until }
+  })
+  answer(bus, findDisplayNames, async ({ org_id, ids }) => {
+    const found = await membersByIds(deps, await known(org_id), ids)
+    return { names: Object.fromEntries(found.map(({ id, name }) => [id, name])) }
   })
   answer(bus, isSuperadmin, async ({ chat_user_id }) => ({
     superadmin: access.isSuperadmin(chat_user_id),
@@ -41,8 +54,8 @@ export function answerCalls(deps: Deps) {
     const org = row && (await orgById(db, row.org_id))
     if (!row || !org) return { token: null }
     await touchToken(db, row.id, now())
-    const { id, name, kind, scopes, expires_at } = shown(row)
-    return { token: { id, name, kind, scopes, expires_at, org: orgRef(org) } }
+    const { id, name, kind, scopes, limits, expires_at } = shown(row)
+    return { token: { id, name, kind, scopes, limits, expires_at, org: orgRef(org) } }
   })
   answer(bus, findSession, async ({ value }) => {
     const row = await sessionOf(db, value, { secretKey: deps.config.SECRET_KEY, now: now() })
@@ -66,4 +79,10 @@ export function answerCalls(deps: Deps) {
     if (!org) throw new AppError('not_found', 'org.not_found', `There is no org ${prefix}`)
     return { modules: await switchModulesOf(deps, org, modules, OPERATOR) }
   })
+
+  async function known(id: number) {
+    const org = await orgById(db, id)
+    if (!org) throw new AppError('not_found', 'org.not_found', 'There is no such org')
+    return org
+  }
 }

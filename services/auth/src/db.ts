@@ -47,6 +47,14 @@ export interface Tables extends BusTables {
     spent_at: Date | null
   }
   revoked_tokens: { jti: string; expires_at: Date }
+  app_tokens: {
+    /** The token's `jti`. */
+    id: string
+    chat_user_id: string
+    app_name: string
+    created_at: Date
+    expires_at: Date
+  }
   machine_tokens: {
     id: string
     org_id: number
@@ -81,6 +89,7 @@ export interface Tables extends BusTables {
 export type Db = AnyDb<Tables>
 export type Trx = AnyTrx<Tables>
 export type OrgRow = Selectable<Tables['orgs']>
+export type AppTokenRow = Selectable<Tables['app_tokens']>
 export type MachineTokenRow = Selectable<Tables['machine_tokens']>
 export type SessionRow = Selectable<Tables['member_sessions']>
 export type PairRow = Selectable<Tables['token_pairs']>

@@ -5,6 +5,7 @@ import { createAccess } from './access/decide.ts'
 import { buildApp } from './app.ts'
 import { answerCalls } from './calls.ts'
 import { createChat } from './clients/chat.ts'
+import { createGuildLists } from './clients/guild-lists.ts'
 import { createIdentities } from './clients/identity.ts'
 import { type Config, readConfig } from './config.ts'
 import { migrations, type Tables } from './db.ts'
@@ -22,7 +23,8 @@ export async function start(config: Config, now = () => new Date()): Promise<Run
     migrations,
   )
   const { db, bus, log } = opened
-  const chat = createChat(config)
+  const client = createChat(config)
+  const chat = { ...client, ...createGuildLists(client) }
   const superadmins = config.SYS_ADMIN?.split(',').map((id) => id.trim()) ?? []
   const access = createAccess({ chat, superadmins, now })
   const signer = await openSigner(db, createSealer(config.SECRET_KEY, 'auth.signing_keys'))

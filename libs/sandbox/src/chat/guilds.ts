@@ -28,6 +28,7 @@ export function guildRoutes(api: FastifyInstance, deps: ChatDeps) {
   )
 
   route('/guilds/:guild_id/members', Members, ({ members }, asked, reply) => {
+    if (world.faults.chatMembersIntent === 'off') return refuse(reply, 'missing_access')
     const shown = pageOf(members, ({ userId }) => userId, asked)
     return reply.send(shown.flatMap((member) => shownMember(member, world) ?? []))
   })

@@ -55,6 +55,9 @@ async function accessToken(
 /** Everything that the emulator answers, refusals too. The exchange of a code is not in the description. */
 async function askEverything({ world, bot, person }: Awaited<ReturnType<typeof recorded>>) {
   const demo = servers.demo.id
+  Object.assign(world.users[0] ?? {}, { avatar: 'a_0123456789abcdef0123456789abcdef' })
+  Object.assign(world.guilds[0]?.members[0] ?? {}, { avatar: '0123456789abcdef0123456789abcdef' })
+  Object.assign(world.guilds[0]?.roles[2] ?? {}, { booster: true })
   const query = (values: Record<string, string>) => ({ query: new URLSearchParams(values) })
   await person.get(Routes.user())
   await person.get(Routes.userGuilds(), query({ limit: '100' }))
@@ -73,6 +76,10 @@ async function askEverything({ world, bot, person }: Awaited<ReturnType<typeof r
   await assert.rejects(person.get(Routes.guild(demo)))
   world.guilds[1]?.members.splice(0)
   await assert.rejects(bot.get(Routes.guildRoles(servers.rival.id)))
+  world.faults.chatMembersIntent = 'off'
+  await assert.rejects(bot.get(Routes.guildMembers(demo)))
+  world.chatLimit = { requests: 1, seconds: 60 }
+  await assert.rejects(bot.get(Routes.guildMembersSearch(demo), query({ query: 'oli' })))
   world.faults.chat = 'rate_limited'
   await assert.rejects(bot.get(Routes.guildRoles(demo)))
 }

@@ -3,12 +3,12 @@ import type { Guild, Member, Role, World, WorldUser } from '../world.ts'
 const JOINED = '2024-09-01T12:00:00.000000+00:00'
 
 /** A user as everybody sees them. */
-export const shownUser = ({ id, username, name, bot }: WorldUser) => ({
+export const shownUser = ({ id, username, name, bot, avatar }: WorldUser) => ({
   id,
   username,
   discriminator: '0',
   global_name: name,
-  avatar: null,
+  avatar: avatar ?? null,
   banner: null,
   accent_color: null,
   avatar_decoration_data: null,
@@ -27,12 +27,12 @@ export const shownSelf = (user: WorldUser) => ({
   premium_type: 0,
 })
 
-/** A role; one that the platform made for a bot is managed and tagged with it. */
-export const shownRole = ({ id, name, position, color = 0, botId }: Role) => ({
+/** A role; one that the platform made, for a bot or for boosters, is managed and tagged with what for. */
+export const shownRole = ({ id, name, position, color = 0, botId, booster }: Role) => ({
   id,
   name,
   position,
-  managed: botId !== undefined,
+  managed: botId !== undefined || booster === true,
   permissions: '0',
   color,
   colors: { primary_color: color, secondary_color: null, tertiary_color: null },
@@ -42,6 +42,7 @@ export const shownRole = ({ id, name, position, color = 0, botId }: Role) => ({
   mentionable: false,
   flags: 0,
   ...(botId !== undefined && { tags: { bot_id: botId } }),
+  ...(booster && { tags: { premium_subscriber: null } }),
 })
 
 /** A guild in the list of a user who is on it. */
@@ -56,13 +57,13 @@ export const shownMyGuild = ({ id, name, ownerId }: Guild, userId: string) => ({
 })
 
 /** A member, or nothing where the world has no such user. */
-export function shownMember({ userId, nick, roleIds }: Member, { users }: World) {
+export function shownMember({ userId, nick, avatar, roleIds }: Member, { users }: World) {
   const user = users.find(({ id }) => id === userId)
   if (!user) return undefined
   return {
     user: shownUser(user),
     nick: nick ?? null,
-    avatar: null,
+    avatar: avatar ?? null,
     avatar_decoration_data: null,
     banner: null,
     collectibles: null,

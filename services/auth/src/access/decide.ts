@@ -3,6 +3,7 @@ import { AppError } from '@guildhall/service/errors'
 import { kept } from '@guildhall/service/kept'
 import { LRUCache } from 'lru-cache'
 import type { Chat } from '../clients/chat.ts'
+import type { ChatMember } from '../clients/chat-member.ts'
 import type { OrgRow } from '../db.ts'
 
 /** Seconds that roles read from the chat platform count (interface.md, Limits). */
@@ -11,13 +12,14 @@ const MOST_DECISIONS = 10_000
 
 type OrgRoles = Pick<OrgRow, 'chat_server_id' | 'officer_role_id'>
 interface Known {
-  roles: readonly string[] | undefined
+  /** Nothing where the user is not on the server. */
+  member: ChatMember | undefined
   valid_until: Date
 }
 
 export type Access = ReturnType<typeof createAccess>
 
-/** Decides who may act on an org: holders of its officer role, and the superadmin. */
+/** Knows who is on an org's server, and decides who may act on the org: holders of its officer role, and the superadmin. */
 export function createAccess({
   chat,
   superadmins,
@@ -34,27 +36,39 @@ export function createAccess({
     fetchMethod: async (_key, _stale, { context }) => {
       const valid_until = new Date(now().getTime() + DECISION_SECONDS * 1000)
       return {
-        roles: await chat.memberRoles(context.chat_server_id, context.chat_user_id),
+        member: await chat.member(context.chat_server_id, context.chat_user_id),
         valid_until,
       }
     },
   })
   const isSuperadmin = (chat_user_id: string) => superadmins.includes(chat_user_id)
 
+  /** Whether a chat user is on the org's server and holds its officer role. Throws where the chat platform does not tell. */
+  async function membership(chat_user_id: string, org: OrgRoles) {
+    const context = { ...org, chat_user_id }
+    const found = await kept(known, `${chat_user_id}@${org.chat_server_id}`, { context })
+    const { officer_role_id } = org
+    const officer = officer_role_id !== null && found.member?.roles.includes(officer_role_id)
+    return { ...found, officer: officer ?? false }
+  }
+
   return {
     isSuperadmin,
+    membership,
 
-    /** Never throws for a chat platform that is away: that is the reason `bot_unavailable`, and is not kept. */
-    async decide(chat_user_id: string, org: OrgRoles): Promise<AccessDecision> {
-      if (isSuperadmin(chat_user_id))
-        return allowed(chat_user_id, new Date(now().getTime() + DECISION_SECONDS * 1000))
+    /**
+     * Never throws for a chat platform that is away: that is the reason `bot_unavailable`, and is not kept.
+     * A token of type `app` does not stand for the superadmin.
+     */
+    async decide(chat_user_id: string, org: OrgRoles, type?: 'app'): Promise<AccessDecision> {
+      const superadmin = type !== 'app' && isSuperadmin(chat_user_id)
+      if (superadmin)
+        return allowed({ superadmin }, new Date(now().getTime() + DECISION_SECONDS * 1000))
       try {
-        const context = { ...org, chat_user_id }
-        const found = await kept(known, `${chat_user_id}@${org.chat_server_id}`, { context })
-        const officer = org.officer_role_id !== null && found.roles?.includes(org.officer_role_id)
+        const { officer, valid_until } = await membership(chat_user_id, org)
         return officer
-          ? allowed(chat_user_id, found.valid_until)
-          : denied('not_org_officer', found.valid_until)
+          ? allowed({ superadmin }, valid_until)
+          : denied('not_org_officer', valid_until)
       } catch (error) {
         if (error instanceof AppError && error.kind === 'unavailable')
           return denied('bot_unavailable', now())
@@ -62,15 +76,10 @@ export function createAccess({
       }
     },
   }
+}
 
-  function allowed(chat_user_id: string, valid_until: Date): AccessDecision {
-    return {
-      allowed: true,
-      reason: null,
-      superadmin: isSuperadmin(chat_user_id),
-      valid_until: valid_until.toISOString(),
-    }
-  }
+function allowed({ superadmin }: { superadmin: boolean }, valid_until: Date): AccessDecision {
+  return { allowed: true, reason: null, superadmin, valid_until: valid_until.toISOString() }
 }
 
 function denied(reason: AccessReason, valid_until: Date): AccessDecision {

@@ -85,6 +85,38 @@ test('an expired, a deleted and an unknown token are none', async (t) => {
   assert.equal(await find(short.token), null)
 })
 
+test('limits are kept as sent: a missing entry means none, an empty list nothing', async (t) => {
+  const auth = await testAuth(t)
+  const limits = {
+    github: { repos: ['acme/*', 'acme/Site'], tools: [] },
+    notes: { tools: ['page.?ead'] },
+    podhost: {},
+  }
+  const { limits: kept, token } = await made(auth, { limits })
+  assert.deepEqual(kept, limits)
+  const find = await gatewayOf(t, auth)
+  assert.deepEqual((await find(token))?.limits, limits)
+  const none = await made(auth)
+  assert.deepEqual(none.limits, {})
+  const client = auth.as({ caller: officer(), org: auth.org })
+  const params = { org_id: String(auth.org.id) }
+  const listed = await client.call(listMachineTokens, { params })
+  assert.ok(listed.status === 200)
+  assert.deepEqual(
+    listed.body.tokens.map((token) => token.limits),
+    [limits, {}],
+  )
+})
+
+test('without expires_days a token has no end', async (t) => {
+  const auth = await testAuth(t)
+  const find = await gatewayOf(t, auth)
+  const { token, expires_at } = await made(auth)
+  assert.equal(expires_at, null)
+  auth.clock.ahead = 4_000 * DAY_MS
+  assert.ok(await find(token))
+})
+
 test("another org's token is not found", async (t) => {
   const auth = await testAuth(t)
   const { id } = await made(auth)
@@ -101,8 +133,11 @@ for (const [what, more] of Object.entries({
   'no scope': { scopes: [] },
   'an unknown kind': { kind: 'robot' },
   'no days': { expires_days: 0 },
+  'days before today': { expires_days: -1 },
   'half a day': { expires_days: 0.5 },
   'an empty name': { name: '  ' },
+  'limits of another kind': { limits: { github: { branches: ['main'] } } },
+  'an empty glob': { limits: { github: { tools: [''] } } },
   'limits of another shape': { limits: { github: { repos: 'all' } } },
 })) {
   test(`${what} is refused with the place`, async (t) => {

@@ -11,6 +11,7 @@ import {
 } from '@guildhall/contracts/orgs'
 import type { App } from '@guildhall/service/app'
 import { notFound } from '@guildhall/service/errors'
+import { isAppToken } from '../app-tokens/queries.ts'
 import { chatUnavailable } from '../clients/chat.ts'
 import type { Deps } from '../deps.ts'
 import { allOrgs, orgById, updateOrg } from './queries.ts'
@@ -22,7 +23,10 @@ export function orgRoutes(app: App, deps: Deps) {
 
   app.implement(listOrgs, async ({ caller }) => {
     const orgs = await allOrgs(db)
-    const decisions = await Promise.all(orgs.map((org) => access.decide(caller.chat_user_id, org)))
+    const type = (await isAppToken(db, caller)) ? 'app' : undefined // never the superadmin's
+    const decisions = await Promise.all(
+      orgs.map((org) => access.decide(caller.chat_user_id, org, type)),
+    )
     if (decisions.some(({ reason }) => reason === 'bot_unavailable')) throw chatUnavailable()
     return { organizations: orgs.filter((_, i) => decisions[i]?.allowed).map(shownOrg) }
   })

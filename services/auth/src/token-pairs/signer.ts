@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import type { ChatUser } from '../clients/chat.ts'
 import type { Db } from '../db.ts'
 
-const ALGORITHM = 'RS256'
+export const ALGORITHM = 'RS256'
 
 export interface SignedAccess {
   token: string
@@ -40,7 +40,8 @@ export async function openSigner(db: Db, sealer: Sealer): Promise<Signer> {
   }
 }
 
-function newestKey(db: Db, sealer: Sealer) {
+/** The key that signs, sealed; it is made where there is none yet. */
+export function newestKey(db: Db, sealer: Sealer) {
   return db.transaction().execute(async (trx) => {
     await sql`lock table signing_keys in exclusive mode`.execute(trx) // of many that start at once one makes it
     const newest = trx
