@@ -23,7 +23,7 @@ export function createPlatformTokens(bus: Bus, revocations: Revocations) {
   async function verify(token: string): Promise<AccessClaims> {
     const key = hash('sha256', token, 'base64url')
     const known = claims.get(key) ?? (await check(token))
-    if (known.exp * 1000 <= Date.now()) throw expired()
+    if (known.exp * 1000 <= Date.now()) throw expired(known)
     if (await revocations.has(known.jti)) throw unauthenticated()
     claims.set(key, known)
     return known
@@ -66,16 +66,19 @@ async function checkWith(keys: ReturnType<typeof createLocalJWKSet>, token: stri
 }
 
 function refusal(error: unknown) {
-  if (error instanceof errors.JWTExpired) return expired()
+  if (error instanceof errors.JWTExpired) return expired(error.payload)
   return error instanceof AppError ? error : unauthenticated(error)
 }
 
-const expired = () =>
-  new AppError(
-    'forbidden',
-    'token.expired',
-    'The token has expired: refresh it with POST /api/auth/refresh',
-  )
+/** An app token has nothing to be refreshed with. */
+const expired = ({ type }: { type?: unknown }) =>
+  type === 'app'
+    ? unauthenticated()
+    : new AppError(
+        'forbidden',
+        'token.expired',
+        'The token has expired: refresh it with POST /api/auth/refresh',
+      )
 
 export const unauthenticated = (cause?: unknown) =>
   new AppError('unauthenticated', 'token.invalid', 'Send Authorization: Bearer and a valid token', {

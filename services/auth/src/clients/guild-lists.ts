@@ -42,8 +42,9 @@ export function createGuildLists({ read }: Pick<Chat, 'read'>) {
   async function readAll(serverId: string): Promise<ChatMember[]> {
     const members = begun.get(serverId) ?? []
     await readOn(serverId, members).catch((error) => {
-      if (error instanceof AppError && error.code === 'chat.rate_limited')
-        begun.set(serverId, members)
+      const cut = error instanceof AppError && error.code === 'chat.rate_limited'
+      if (cut) begun.set(serverId, members)
+      else begun.delete(serverId)
       throw error
     })
     begun.delete(serverId)

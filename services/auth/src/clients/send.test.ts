@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { listMemberRoles, listMembers } from '@guildhall/contracts/members'
 import { people, servers } from '@guildhall/sandbox/demo'
 import { CALLER_HEADER, callerKey, signIdentity } from '@guildhall/service/caller-token'
 import { until } from '@guildhall/service/testing'
 import { officer, type TestAuth, testAuth } from '../testing.ts'
+import { createSend } from './send.ts'
 
 const ROLES = 'GET /guilds/:guild_id/roles'
 const LIST = 'GET /guilds/:guild_id/members'
@@ -106,3 +109,26 @@ test('a limit on one server leaves the others alone', async (t) => {
   const other = asking({ ...auth, org: { ...auth.org, id, prefix: 'rival' } })
   assert.equal((await other.roles()).status, 200)
 })
+
+for (const [what, headers] of Object.entries({
+  'the whole API': { 'x-ratelimit-global': 'true', 'x-ratelimit-bucket': 'abc' },
+  'what stands before the API': {},
+})) {
+  test(`a 429 of ${what} stops every request, a person's too`, async (t) => {
+    let asked = 0
+    const server = createServer((_req, reply) => {
+      asked += 1
+      reply.writeHead(429, { 'retry-after': '30', ...headers }).end('{}')
+    })
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+    t.after(() => server.close())
+    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const send = createSend()
+    assert.equal((await send(`${base}/guilds/1/roles`, { headers: {} })).status, 429)
+    const late = { code: 'chat.rate_limited', retryAfter: 30 }
+    await assert.rejects(send(`${base}/guilds/2/members`, { headers: {} }), late)
+    const person = { headers: { Authorization: 'Bearer abc' } }
+    await assert.rejects(send(`${base}/users/@me`, person), late)
+    assert.equal(asked, 1)
+  })
+}

@@ -25,8 +25,13 @@ export function createSend(): RESTOptions['makeRequest'] {
       init as Parameters<typeof DefaultRestOptions.makeRequest>[1],
     )
     const hold = holdOf(reply)
-    if (hold) held.set(hold.everything ? EVERYTHING : bucket, true, { ttl: Math.ceil(hold.ms) })
+    if (hold) keep(hold.everything ? EVERYTHING : bucket, Math.ceil(hold.ms))
     return reply
+  }
+
+  /** Answers come in any order: the longest wait counts. */
+  function keep(key: string, ttl: number) {
+    if (held.getRemainingTTL(key) < ttl) held.set(key, true, { ttl })
   }
 }
 
