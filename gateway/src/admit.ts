@@ -71,7 +71,8 @@ async function asPlatform(
   const person = personOf(claims)
   const bearer = { ...person, type: claims.type }
   await verified({ kind: 'person', id: person.chat_user_id })
-  const { accepts } = route.caller
+  const { accepts, app_token } = route.caller
+  if (claims.type === 'app' && app_token === false) throw appRefused()
   if (accepts.includes('officer') && org) {
     const superadmin = await accessChecks.checkOfficer(route, bearer, org)
     return { caller: { kind: 'officer', superadmin, ...person }, org }
@@ -155,6 +156,9 @@ const noSession = () =>
     'session.invalid',
     'Sign in first: open /api/accounts/chat/login in the browser',
   )
+
+const appRefused = () =>
+  new AppError('forbidden', 'app_token.not_allowed', 'An app token may not do this; sign in')
 
 const originRefused = () =>
   new AppError(

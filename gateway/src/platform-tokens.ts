@@ -71,7 +71,7 @@ function refusal(error: unknown) {
 }
 
 /** An app token has nothing to be refreshed with. */
-const expired = ({ type }: { type?: unknown }) =>
+const expired = ({ type }: Record<string, unknown>) =>
   type === 'app'
     ? unauthenticated()
     : new AppError(

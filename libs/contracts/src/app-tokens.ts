@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { anyPlatform } from './caller.ts'
+import { signedInPerson } from './caller.ts'
 import { audited } from './event.ts'
 import { Instant } from './fields.ts'
 import { route } from './route.ts'
@@ -18,7 +18,7 @@ export const createAppToken = route({
   url: '/api/auth/appToken',
   summary: 'Make an app token (legacy: make a machine token instead); it is shown this once',
   owner: 'auth',
-  caller: anyPlatform,
+  caller: signedInPerson,
   query: z.object({ appname: z.string().trim().min(1).max(100) }),
   noStore: true,
   reply: { 200: z.object({ app_token: z.string() }) },
@@ -29,7 +29,7 @@ export const listAppTokens = route({
   url: '/api/auth/appTokens',
   summary: "The caller's app tokens that still count",
   owner: 'auth',
-  caller: anyPlatform,
+  caller: signedInPerson,
   reply: {
     200: z.array(
       z.object({ id: z.uuid(), app_name: z.string(), created_at: Instant, expires_at: Instant }),
@@ -42,7 +42,7 @@ export const deleteAppToken = route({
   url: '/api/auth/appTokens/:id',
   summary: "Revoke one of the caller's app tokens at once",
   owner: 'auth',
-  caller: anyPlatform,
+  caller: signedInPerson,
   params: z.object({ id: z.uuid() }),
   reply: { 200: z.object({ deleted: z.literal(true) }) },
 })

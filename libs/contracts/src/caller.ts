@@ -44,12 +44,16 @@ export interface Need {
   accepts: readonly Caller['kind'][]
   scope?: string
   token_kind?: 'agent'
+  /** A platform token of type `app` is refused. */
+  app_token?: false
 }
 
 /** No credential is looked at. */
 export const anyone = { accepts: ['public'] } as const
 /** A platform token of whoever signed in; no org is decided. */
 export const anyPlatform = { accepts: ['platform'] } as const
+/** As `anyPlatform`, and no app token: only who signed in. */
+export const signedInPerson = { accepts: ['platform'], app_token: false } as const
 /** As `anyPlatform`, and also without a token, or with one that no longer counts. */
 export const maybePlatform = { accepts: ['platform', 'public'] } as const
 /** A platform token of an officer of the org in the URL, or of the superadmin. */
