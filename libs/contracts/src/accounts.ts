@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { call } from './call.ts'
 import { anyone, anySession } from './caller.ts'
 import { audited } from './event.ts'
-import { ChatUserId, Instant } from './fields.ts'
+import { ChatUserId, Instant, SignInReturn } from './fields.ts'
 import { Redirect, route } from './route.ts'
 
 /** Members: their cookie session and their identity-provider account (interface.md, Members; decisions.md §§ 0, 1). */
@@ -37,11 +37,7 @@ export const chatCallback = route({
   summary: 'Where the chat platform sends a member back to; begins the session',
   owner: 'auth',
   caller: anyone,
-  query: z.object({
-    code: z.string().max(500).optional(),
-    state: z.string().max(200).optional(),
-    error: z.string().max(200).optional(),
-  }),
+  query: SignInReturn,
   cookies: [MEMBER_SIGN_IN_COOKIE, SESSION_COOKIE],
   noStore: true,
   rate: 'sign_in',

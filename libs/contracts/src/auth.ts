@@ -3,7 +3,7 @@ import { SESSION_COOKIE } from './accounts.ts'
 import { call } from './call.ts'
 import { anyone, anyPlatform, maybePlatform } from './caller.ts'
 import { audited } from './event.ts'
-import { ChatUserId, Instant } from './fields.ts'
+import { ChatUserId, Instant, SignInReturn } from './fields.ts'
 import { Redirect, route } from './route.ts'
 
 /** Sign-in through the chat platform and the platform's own token pair (interface.md, Authentication). */
@@ -57,11 +57,7 @@ export const loginCallback = route({
   summary: 'Where the chat platform sends the browser back to',
   owner: 'auth',
   caller: anyone,
-  query: z.object({
-    code: z.string().max(500).optional(),
-    state: z.string().max(200).optional(),
-    error: z.string().max(200).optional(),
-  }),
+  query: SignInReturn,
   cookies: [SIGN_IN_COOKIE],
   noStore: true,
   rate: 'sign_in',

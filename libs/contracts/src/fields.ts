@@ -22,3 +22,10 @@ export const Paging = z.object({
   cursor: z.string().max(500).optional(),
 })
 export const nextCursor = z.string().nullable()
+
+/** With what the chat platform sends a browser back (RFC 6749 §§ 4.1.2 and 4.1.2.1). */
+export const SignInReturn = z.object({
+  code: z.string().max(500).optional(),
+  state: z.string().max(200).optional(),
+  error: z.string().max(200).optional(),
+})
