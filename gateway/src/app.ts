@@ -22,7 +22,7 @@ import helmet from 'helmet'
 import type { Admitted, createAdmit } from './admit.ts'
 import type { Config } from './config.ts'
 import { checkLength, forward } from './forward.ts'
-import { createLimits, type Limits } from './limits.ts'
+import { type Arrival, createLimits, type Limits } from './limits.ts'
 import { addOwnRoutes, isDisabled } from './own-routes.ts'
 
 export interface Deps {
@@ -36,6 +36,8 @@ export interface Deps {
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** Read at once: a request that ended has no address any more. */
+    arrival: Arrival
     admitted: Admitted | undefined
   }
 }
@@ -58,6 +60,7 @@ export function buildGateway(deps: Deps) {
     await limits.other(req)
     throw notFound()
   })
+  app.decorateRequest('arrival')
   app.decorateRequest('admitted')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_req, body, done) => done(null, body)) // flows through unread
@@ -102,6 +105,7 @@ function addContractRoutes(
         const session = sessionOf(req)
         const foreignOrigin = isForeignWrite(req, origins)
         const arrival = { credential: authorization ?? session, ip: req.ip, method: req.method }
+        req.arrival = arrival
         await limits.arrive(arrival, route)
         if (isDisabled(pathOf(route, req.params), config.DISABLED_ROUTES)) throw notFound()
         checkLength(req, route)
@@ -117,7 +121,7 @@ function addContractRoutes(
         }).catch((error) => limits.refused(arrival, error))
       },
       onSend: async (req, reply, payload) => {
-        await limits.answered(req, route, reply.statusCode)
+        await limits.answered(req.arrival, route, reply.statusCode)
         if (route.noStore && reply.statusCode !== 404) reply.header('cache-control', 'no-store')
         return payload
       },
