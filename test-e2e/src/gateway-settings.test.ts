@@ -63,13 +63,34 @@ test('an address with too many refused credentials gets 429, and its requests wi
   assert.equal((await fetch(`${url}/health`)).status, 200)
 })
 
+test('TRUST_PROXY decides whose address counts; a forged hop in front does not help', async (t) => {
+  const limits = { RATE_ADDRESS_PER_MINUTE: '2' }
+  const proxied = await testStack(t, { ...limits, TRUST_PROXY: '1' })
+  const direct = await testStack(t, limits)
+  const networks = await testStack(t, { ...limits, TRUST_PROXY: '127.0.0.0/8' })
+  const ask = async ({ url }: { url: string }, forwarded: string) =>
+    (await fetch(`${url}/openapi.json`, { headers: { 'x-forwarded-for': forwarded } })).status
+  for (const stack of [proxied, networks]) {
+    assert.deepEqual(
+      [await ask(stack, '192.0.2.1'), await ask(stack, '198.51.100.9, 192.0.2.1')],
+      [200, 200],
+    )
+    assert.equal(await ask(stack, '203.0.113.5, 192.0.2.1'), 429)
+    assert.equal(await ask(stack, '192.0.2.2'), 200)
+  }
+  const statuses = []
+  for (const n of [1, 2, 3]) statuses.push(await ask(direct, `192.0.2.${n}`))
+  assert.deepEqual(statuses, [200, 200, 429])
+})
+
 test('unknown paths and the reference count for the address, the probes do not', async (t) => {
   const { url } = await testStack(t, { RATE_ADDRESS_PER_MINUTE: '3' })
   const statuses = []
   for (const path of ['/nothing', '/openapi.json', '/docs/', '/nothing', '/openapi.json', '/docs/'])
     statuses.push((await fetch(url + path)).status)
   assert.deepEqual(statuses, [404, 200, 200, 429, 429, 429])
-  for (const path of ['/health', '/ready']) assert.equal((await fetch(url + path)).status, 200)
+  for (const path of ['/health', '/ready'])
+    for (let i = 0; i < 5; i++) assert.notEqual((await fetch(url + path)).status, 429)
 })
 
 test('refused requests count as much as granted ones, and bad credentials lock out no good one', async (t) => {
