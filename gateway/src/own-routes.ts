@@ -23,6 +23,9 @@ const DOCS_POLICY = {
 export const isDisabled = (path: string, prefixes: readonly string[]) =>
   prefixes.some((prefix) => path.startsWith(prefix) || `${path}/` === prefix)
 
+/** The path of a URL as the router understands it, however it is spelled. */
+const pathIn = (url: string) => decodeURIComponent(url.split('?', 1)[0] ?? '')
+
 /** What the gateway answers itself: /openapi.json and /docs, and without a limit /health and /ready. */
 export function addOwnRoutes(
   app: FastifyInstance,
@@ -31,7 +34,7 @@ export function addOwnRoutes(
 ) {
   const started_at = new Date().toISOString()
   app.addHook('onRequest', async ({ url }) => {
-    if (isDisabled(url, config.DISABLED_ROUTES)) throw notFound()
+    if (isDisabled(pathIn(url), config.DISABLED_ROUTES)) throw notFound()
   })
   const { GIT_COMMIT_HASH: commit, ACCESS_ENFORCE: access_enforced } = config
   app.get('/health', async () => ({ status: 'ok', commit, started_at, access_enforced }))

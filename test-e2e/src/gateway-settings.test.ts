@@ -7,7 +7,7 @@ import { testStack } from './stack.ts'
 
 test('a prefix in DISABLED_ROUTES is the same 404 as an unknown path, however it is spelled', async (t) => {
   const { url, signIn } = await testStack(t, {
-    DISABLED_ROUTES: '/api/organizations/,/api/auth/name',
+    DISABLED_ROUTES: '/api/organizations/,/api/auth/name,/docs',
   })
   const headers = bearer((await signIn(people.officer)).access_token)
   const paths = [
@@ -16,6 +16,10 @@ test('a prefix in DISABLED_ROUTES is the same 404 as an unknown path, however it
     '/api/organizations/1',
     '/api/%6frganizations/1',
     '/api/auth/name',
+    '/docs',
+    '/docs/',
+    '/%64ocs/',
+    '/docs?x=%',
     '/api/nothing',
   ]
   for (const path of paths) {

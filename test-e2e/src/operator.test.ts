@@ -58,6 +58,13 @@ test('the check passes on a good installation and names every fault of a bad one
   const good = await operator('config', 'check')
   assert.equal(good.code, 0, good.err)
   assert.match(good.out, /database +ok +answers; migrations applied/)
+
+  const faults = { AUTH_DATABASE_URL: 'postgres://auth@127.0.0.1:1/auth', OPS_PORT: 'many' }
+  const bad = await (await operatorOf(t, faults))('config', 'check')
+  assert.equal(bad.code, 1)
+  assert.match(bad.err, /settings of ops +FAULT[^:]*:\n +OPS_PORT/)
+  assert.match(bad.err, /database +FAULT.*ECONNREFUSED/)
+  assert.match(bad.err, /settings of auth +ok/)
 })
 
 test('migrations go to the schema as its own service reaches it', async (t) => {

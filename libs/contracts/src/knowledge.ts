@@ -25,11 +25,11 @@ const Category = z.string().min(1).max(100)
 const Embedding = z.array(z.number()).length(EMBEDDING_LENGTH)
 
 export const NewChunk = z.object({
-  ordinal: z.int().min(0),
+  ordinal: z.int32().min(0),
   content: z.string().min(1).max(MOST_CHUNK_CHARS),
   embedding: Embedding.optional(),
   level: z.int().min(0).max(10).default(0),
-  parent_ordinal: z.int().min(0).nullable().default(null),
+  parent_ordinal: z.int32().min(0).nullable().default(null),
 })
 export type NewChunk = z.output<typeof NewChunk>
 

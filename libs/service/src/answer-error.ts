@@ -39,14 +39,6 @@ const FASTIFY: Record<string, AppError> = {
   ),
 }
 
-/** SQLSTATE codes of Postgres, which takes no U+0000 in text or JSON. */
-const NOT_STORABLE = ['22021', '22P05']
-const notStorable = new AppError(
-  'invalid',
-  'request.nul',
-  'Text must not hold the character U+0000; leave it out',
-)
-
 /** Turns whatever was thrown into a Problem. What nobody foresaw is logged and told to nobody. */
 export function answerError(thrown: unknown, req: FastifyRequest, reply: FastifyReply) {
   const error = known(thrown)
@@ -88,7 +80,6 @@ function known(thrown: unknown) {
   const error: unknown = thrown instanceof Error ? thrown : new Error(`Thrown: ${String(thrown)}`)
   if (isDatabaseAway(error)) return databaseAway(error)
   const { code, name } = error as { code?: string; name?: string }
-  if (code && NOT_STORABLE.includes(code)) return notStorable
   if (code && FASTIFY[code]) return FASTIFY[code]
   // what our own JSON parser throws has a status and no code
   if (name === 'SyntaxError' && (error as { statusCode?: number }).statusCode === 400)

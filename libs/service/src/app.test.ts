@@ -276,9 +276,15 @@ test('an answer that does not fit the contract is a fault of ours', async (t) =>
 })
 
 test('a text that Postgres cannot hold is the fault of its sender', async (t) => {
-  const { url, lines } = await serveSearch(t, async () => {
-    throw Object.assign(new Error('invalid byte sequence'), { code: '22021' })
-  })
-  const reply = await post(url, '{"query":"x"}', JSON_TYPE)
-  assert.deepEqual([reply.status, reply.body.code, lines.length], [400, 'request.nul', 0])
+  const { url, lines } = await serveSearch(t, async () => ({ results: [], dense: false }))
+  for (const [body, code] of [
+    ['{"query":"a\\u0000"}', 'request.nul'],
+    ['{"query":"x","more":[{"a\\u0000":1}]}', 'request.nul'],
+    ['{"query":"a\\ud800b"}', 'request.surrogate'],
+    ['{"query":"x","more":{"\\udfff":""}}', 'request.surrogate'],
+  ] as const) {
+    const reply = await post(url, body, JSON_TYPE)
+    assert.deepEqual([reply.status, reply.body.code, lines.length], [400, code, 0], body)
+  }
+  assert.notEqual((await post(url, '{"query":"\\ud83d\\ude00"}', JSON_TYPE)).status, 400)
 })

@@ -24,6 +24,7 @@ import { AppError, notFound } from './errors.ts'
 import { readForm } from './form.ts'
 import type { Log } from './log.ts'
 import { addProbes, type Readiness } from './probes.ts'
+import { checkStorable } from './storable.ts'
 
 /** The longest path parameter: a source key of 255 characters, each of them escaped. */
 export const MAX_PARAM_LENGTH = 3 * 255
@@ -81,6 +82,7 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
         if (route.form) req.body = await readForm(req, route.form, route.maxBytes ?? MEBIBYTE)
         else if (req.isMultipart()) throw new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE()
         else req.body ??= route.body && {} // a body that may be left out is an empty object
+        for (const part of [req.params, req.query, req.body]) checkStorable(part)
       },
       handler: ({ identity, params, query, body, headers }, reply) => {
         const cookies = parseCookies(headers.cookie)

@@ -200,6 +200,16 @@ function words(check: Check) {
     assert.deepEqual(await text(index, 'bat'), [])
   })
 
+  check('a hash, a key and a very long word are words like others', async (index) => {
+    const hash = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'
+    const row = passage(`The checksum is ${hash}`)
+    await index.write([row])
+    await index.upkeep()
+    assert.deepEqual(idsOf(await text(index, `what is ${hash}`)), [row.id])
+    const unknown = [hash.replace('9f', 'f9'), 'donaudampfschifffahrt'.repeat(8), 'ab1'.repeat(300)]
+    for (const query of unknown) assert.deepEqual(await text(index, query), [], query)
+  })
+
   check('Chinese and names with dots are found by their words', async (index) => {
     const chinese = passage('社团的数据库每天晚上备份一次')
     const code = passage('Run node.js with foo_bar and mail ada@example.org')

@@ -27,6 +27,9 @@ const KEEP_OLD_STATES_MS = 10 * 60_000
 /** Folding new rows into the indexes takes at most one part in ten of the writer's time. */
 const FOLD_PAUSE_FACTOR = 9
 
+/** Hashes and keys are found too; LanceDB's own 40 leaves out a SHA-256 in hex. */
+const LONGEST_WORD = 256
+
 /** Functions, because LanceDB takes each Index object once only. */
 const stemmed = () =>
   Index.fts({
@@ -34,6 +37,7 @@ const stemmed = () =>
     stem: true,
     removeStopWords: false, // with ICU, LanceDB drops those of all languages: `dog` is Danish for `however`
     asciiFolding: true,
+    maxTokenLength: LONGEST_WORD,
     withPosition: true,
     baseTokenizer: 'icu/split', // finds the words of Chinese and Japanese, and `node` in `node.js`
   })
@@ -42,6 +46,7 @@ const spelled = () =>
     stem: false,
     removeStopWords: false,
     asciiFolding: true,
+    maxTokenLength: LONGEST_WORD,
     withPosition: false,
     baseTokenizer: 'icu/split',
   })
@@ -73,13 +78,25 @@ export async function openEmbedded({
     if (closed)
       throw new AppError('unavailable', 'search_index.closed', 'The search index is closed')
   }
+  /** Callers are told no path and no advice of the operator: that is in the log. */
+  const whileRunning = <Result>(work: () => Promise<Result>) =>
+    readable(dir, work).catch((error) => {
+      if (error.code !== 'search_index.unreadable') throw error
+      log.error({ err: error }, error.message)
+      throw new AppError(
+        'unavailable',
+        'search_index.unreadable',
+        'The search index cannot be used at the moment; the log of knowledge says why',
+        { cause: error },
+      )
+    })
   const change = (work: () => Promise<unknown>) => {
     assertOpen()
-    return changes.run(() => readable(dir, work))
+    return changes.run(() => whileRunning(work))
   }
   const search = async <Found>(work: () => Promise<Found>): Promise<Found> => {
     assertOpen()
-    const running = readable(dir, work)
+    const running = whileRunning(work)
     searches.add(running)
     return running.finally(() => searches.delete(running))
   }

@@ -4,6 +4,8 @@ import type { ParsedQuery, Term } from './query.ts'
 /** Word lengths from which one and two letters may be wrong: the customary steps of Lucene's AUTO are 3 and 6. */
 const ONE_WRONG_FROM = 4
 const TWO_WRONG_FROM = 6
+/** Longer ones are keys and hashes: nobody mistypes them, and LanceDB refuses to look for their like. */
+const MISTYPED_UNTIL = 32
 
 type Clause = [Occur, FullTextQuery]
 
@@ -14,16 +16,18 @@ export function exactQuery({ words, required, excluded }: ParsedQuery): FullText
   return wanted.length > 0 ? new BooleanQuery([...wanted, ...exclusions(excluded)]) : null
 }
 
-/** The query for likely spellings of words, which the stemmed column cannot give: a slip changes the stem as well. */
+/** The query for likely spellings of words that may be mistyped, which the stemmed column cannot give: a slip changes the stem as well. */
 export function spellingQuery(
   words: readonly string[],
   excluded: readonly Term[],
 ): FullTextQuery | null {
-  if (words.length === 0) return null
-  const likely = words.map((word): Clause => {
-    const query = new MatchQuery(word, 'words', { fuzziness: fuzziness(word) })
-    return [Occur.Should, query]
-  })
+  const likely = words
+    .filter(({ length }) => length <= MISTYPED_UNTIL)
+    .map((word): Clause => {
+      const query = new MatchQuery(word, 'words', { fuzziness: fuzziness(word) })
+      return [Occur.Should, query]
+    })
+  if (likely.length === 0) return null
   return new BooleanQuery([...likely, ...exclusions(excluded)])
 }
 
