@@ -68,7 +68,7 @@ function checkPlatform() {
   if (SUPPORTED.includes(platform) && !isMusl) return
   fail(`Guildhall brings its own Node for Linux (x64, arm64, glibc) and macOS (x64, arm64), not for \
 ${platform}${isMusl ? ' with musl' : ''}.
-Use Docker instead (docker compose up), or on Windows run it inside WSL.`)
+On Windows run it inside WSL, on musl in a container of Debian.`)
 }
 
 /** npm's settings for its own run must not reach pnpm, save those that say how to get packages. */

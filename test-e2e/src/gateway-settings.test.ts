@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { revoke } from '@guildhall/contracts/auth'
 import { getOrg, listOrgs } from '@guildhall/contracts/orgs'
 import { people } from '@guildhall/sandbox/demo'
+import { until } from '@guildhall/service/testing'
 import { bearer } from './people.ts'
 import { testStack } from './stack.ts'
 
@@ -65,6 +67,18 @@ test('an address with too many refused credentials gets 429, and its requests wi
   for (let i = 0; i < 4; i++) statuses.push(await attempt(i))
   assert.deepEqual(statuses, [401, 401, 401, 429])
   assert.equal((await fetch(`${url}/health`)).status, 200)
+})
+
+test("a revoked token spends nothing of its owner's", async (t) => {
+  const { as, url, signIn } = await testStack(t, { RATE_CREDENTIAL_PER_MINUTE: '6' })
+  const leaked = (await signIn(people.officer)).access_token
+  assert.equal((await as(leaked).call(revoke, { body: {} })).status, 200)
+  const ask = async (token: string) =>
+    (await fetch(`${url}/api/auth/name`, { headers: bearer(token) })).status
+  await until(async () => (await ask(leaked)) === 401)
+  const statuses = await Promise.all(Array.from({ length: 20 }, () => ask(leaked)))
+  assert.ok(statuses.every((status) => status === 401))
+  assert.equal(await ask((await signIn(people.officer)).access_token), 200)
 })
 
 test('TRUST_PROXY decides whose address counts; a forged hop in front does not help', async (t) => {

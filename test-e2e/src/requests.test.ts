@@ -61,10 +61,18 @@ test('a trailing slash changes nothing, an escaped letter is that letter, and a 
 })
 
 test('dots and empty parts in a source key are refused, escaped or not', async () => {
-  for (const key of ['a/../b', 'a/%2e%2e/b', 'a%2F..%2Fb', 'a//b', '.hidden', '%00']) {
+  for (const key of ['a/../b', 'a/%2e%2e/b', 'a%2F..%2Fb', 'a//b', '.hidden']) {
     const { status, body } = await send('GET', `/api/knowledge/sources/${key}`, bearer(agent))
     assert.deepEqual([key, status, JSON.parse(body).code], [key, 400, 'request.invalid'])
   }
+  const nul = await send('GET', '/api/knowledge/sources/%00', bearer(agent))
+  assert.deepEqual([nul.status, JSON.parse(nul.body).code], [400, 'request.nul'])
+})
+
+test('a DELETE whose client calls its missing body JSON is heard', async () => {
+  const headers = { ...bearer(agent), 'content-type': 'application/json' }
+  const reply = await send('DELETE', '/api/knowledge/sources/nothing', headers)
+  assert.equal(reply.status, 404)
 })
 
 test('a module that is off looks like no route', async () => {

@@ -56,6 +56,11 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   app.setErrorHandler(answerError)
+  const parseJson = app.getDefaultJsonParser('error', 'error')
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (req, body, done) => {
+    const isLeftOut = body === '' && req.routeOptions.schema?.body === undefined
+    return isLeftOut ? done(null, undefined) : parseJson(req, String(body), done)
+  }) // many clients call every body JSON, also the one that a DELETE has not
   app.removeContentTypeParser('text/plain') // no contract takes it: a 415 says so, a wrong body would not
   app.setNotFoundHandler(() => {
     throw notFound()

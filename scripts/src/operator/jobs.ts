@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { ask } from '@guildhall/bus/calls'
 import type { Bus } from '@guildhall/bus/connect'
 import { jobs } from '@guildhall/contracts/calls'
-import { ownerOfJob } from '@guildhall/contracts/job'
+import { type Job, ownerOfJob } from '@guildhall/contracts/job'
 import { findJobRun, type JobRun, startJob } from '@guildhall/contracts/ops'
 import { type Env, SettingsError } from '@guildhall/service/config'
 import { newId } from '@guildhall/service/id'
@@ -24,13 +24,7 @@ export async function jobsList(): Promise<Said> {
 export async function jobsRun(env: Env, name: string | undefined, given: string[]): Promise<Said> {
   const job = jobs.find((one) => one.name === name)
   if (!job) throw new UsageError(`There is no job ${name ?? ''}; see jobs list`)
-  const args = await argumentsFrom(given)
-  const known = Object.keys(job.args.shape)
-  const unknown = Object.keys(args).find((one) => !known.includes(one))
-  if (unknown !== undefined) {
-    const taken = known.length > 0 ? `it takes ${known.join(', ')}` : 'it takes none'
-    throw new UsageError(`${job.name} has no argument ${unknown}; ${taken}`)
-  }
+  const args = await argumentsFrom(job, given)
   const run = await withBus(env, async (bus) => {
     const id = newId()
     await ask(bus, startJob(ownerOfJob(job)), { id, job: job.name, args })
@@ -51,15 +45,20 @@ async function finished(bus: Bus, name: string, id: string): Promise<JobRun> {
 }
 
 /** `name=value`, or `name=@file` for the contents of a file. */
-async function argumentsFrom(given: string[]) {
+async function argumentsFrom(job: Job, given: string[]) {
+  const known = Object.keys(job.args.shape)
+  const taken = known.length > 0 ? `it takes ${known.join(', ')}` : 'it takes none'
   const pairs = given.map(async (text) => {
     const at = text.indexOf('=')
     if (at < 1) throw new UsageError(`-a takes name=value or name=@file, not ${text}`)
-    const value = text.slice(at + 1)
-    return [
-      text.slice(0, at),
-      value.startsWith('@') ? await readFile(value.slice(1), 'utf8') : value,
-    ]
+    const [name, value] = [text.slice(0, at), text.slice(at + 1)]
+    if (!known.includes(name)) throw new UsageError(`${job.name} has no argument ${name}; ${taken}`)
+    return [name, value.startsWith('@') ? await contentsOf(value.slice(1)) : value]
   })
   return Object.fromEntries(await Promise.all(pairs)) as Record<string, string>
 }
+
+const contentsOf = (file: string) =>
+  readFile(file, 'utf8').catch((error: Error) => {
+    throw new UsageError(`${file} cannot be read: ${error.message}`)
+  })

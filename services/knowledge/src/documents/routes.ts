@@ -15,9 +15,10 @@ export function documentRoutes(app: App, deps: Deps) {
       unchanged: files.filter(({ changed, error }) => !changed && error === null).length,
       failed: files.filter(({ error }) => error !== null).length,
     }
-    await deps.db
-      .transaction()
-      .execute((trx) => enqueue(trx, audit(documentsUploaded, caller, org, counts)))
+    if (counts.indexed > 0)
+      await deps.db
+        .transaction()
+        .execute((trx) => enqueue(trx, audit(documentsUploaded, caller, org, counts)))
     return { files, ...counts }
   })
 }

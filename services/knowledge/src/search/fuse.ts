@@ -5,7 +5,8 @@ export interface Fused {
 
 /**
  * Reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): each list adds 1/(k + rank) to its ids, ranks from 1.
- * Best first, ties by id, so the order depends on the lists alone. An id that a list holds twice counts at its first place.
+ * Best first; of a tie the one that an earlier list holds, so give the list that is trusted more first. An id that a list
+ * holds twice counts at its first place.
  */
 export function fuse(lists: readonly (readonly string[])[], k: number): Fused[] {
   const scores = new Map<string, number>()
@@ -14,7 +15,5 @@ export function fuse(lists: readonly (readonly string[])[], k: number): Fused[] 
       scores.set(id, (scores.get(id) ?? 0) + 1 / (k + index + 1))
     }
   }
-  return [...scores]
-    .map(([id, score]) => ({ id, score }))
-    .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1))
+  return [...scores].map(([id, score]) => ({ id, score })).sort((a, b) => b.score - a.score) // stable: a map keeps the order in which its keys came
 }
