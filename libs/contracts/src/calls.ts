@@ -4,14 +4,20 @@ import type { Job } from './job.ts'
 import * as knowledge from './knowledge.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
+import * as secrets from './secrets.ts'
 import * as tokens from './tokens.ts'
 
-const values = [auth, orgs, tokens, knowledge, ops].flatMap((domain) =>
+const values = [auth, orgs, tokens, secrets, knowledge, ops].flatMap((domain) =>
   Object.values<unknown>(domain),
 )
 
 /** Every call between services there is. The walls of NATS are made from this list. */
-export const calls: Call[] = [...values.filter(isCall), ...ops.jobCalls]
+export const calls: Call[] = [
+  ...values.filter(isCall),
+  ...ops.jobCalls,
+  ...orgs.purgeCalls,
+  ...secrets.secretCalls,
+]
 
 /** Every job there is. */
 export const jobs: Job[] = [...values.filter(isJob), ...Object.values(ops.pruneJobs)]

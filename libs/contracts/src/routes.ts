@@ -1,11 +1,14 @@
 import * as auth from './auth.ts'
+import * as integrations from './integrations.ts'
 import * as knowledge from './knowledge.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
 import type { Route } from './route.ts'
+import * as secrets from './secrets.ts'
+import * as superadmin from './superadmin.ts'
 import * as tokens from './tokens.ts'
 
-const domains = { auth, orgs, tokens, knowledge, ops }
+const domains = { auth, orgs, secrets, integrations, superadmin, tokens, knowledge, ops }
 
 /** Every route there is, under its exported name. */
 export const routes = Object.values(domains).flatMap((domain) =>

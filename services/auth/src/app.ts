@@ -1,8 +1,13 @@
 import { type AppDeps, createApp } from '@guildhall/service/app'
 import type { Deps } from './deps.ts'
+import { integrationRoutes } from './integrations/routes.ts'
 import { machineTokenRoutes } from './machine-tokens/routes.ts'
+import { brandingRoutes } from './orgs/branding.ts'
 import { orgRoutes } from './orgs/routes.ts'
+import { secretRoutes } from './secrets/routes.ts'
 import { signInRoutes } from './sign-in/routes.ts'
+import { guildRoutes } from './superadmin/guilds.ts'
+import { superadminRoutes } from './superadmin/routes.ts'
 import { tokenPairRoutes } from './token-pairs/routes.ts'
 
 export function buildApp(frame: AppDeps, deps: Deps) {
@@ -11,5 +16,10 @@ export function buildApp(frame: AppDeps, deps: Deps) {
   tokenPairRoutes(app, deps)
   machineTokenRoutes(app, deps)
   orgRoutes(app, deps)
+  brandingRoutes(app, deps)
+  secretRoutes(app, deps)
+  integrationRoutes(app, deps)
+  superadminRoutes(app, deps)
+  guildRoutes(app, deps)
   return app
 }

@@ -1,4 +1,4 @@
-import { REST } from '@discordjs/rest'
+import { REST, type RouteLike } from '@discordjs/rest'
 import { AppError } from '@guildhall/service/errors'
 import {
   type APIGuildMember,
@@ -12,9 +12,10 @@ import type { Config } from '../config.ts'
 /** Of one answer; a decision that waits for it must come within the call's deadline. */
 const TIMEOUT_MS = 4_000
 const UNKNOWN_MEMBER = 10_007
-const UNKNOWN_GUILD = 10_004
 const UNKNOWN_USER = 10_013
-const MISSING_ACCESS = 50_001
+/** JSON error codes of a server that the bot is not on. */
+export const OUT_OF_REACH = [10_004, 50_001]
+const NO_MEMBER = [UNKNOWN_MEMBER, UNKNOWN_USER, ...OUT_OF_REACH]
 
 export interface ChatUser {
   id: string
@@ -36,22 +37,25 @@ export function createChat(config: Config) {
   }
   const bot = new REST(options)
 
+  /** What the bot reads. Throws what the client throws: `codeOf` and `chatFailure` tell what it means. */
+  async function read<T>(route: RouteLike, query: Record<string, string> = {}): Promise<T> {
+    if (!BOT_TOKEN) throw notSetUp('BOT_TOKEN')
+    bot.setToken(BOT_TOKEN) // the client forgets it after a 401
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
+    return (await bot.get(route, { query: new URLSearchParams(query), signal })) as T
+  }
+
   return {
+    read,
+
     /** The roles that a user holds on a server, or nothing where they are not on it. */
     async memberRoles(serverId: string, userId: string): Promise<string[] | undefined> {
-      if (!BOT_TOKEN) throw notSetUp('BOT_TOKEN')
-      bot.setToken(BOT_TOKEN) // the client forgets it after a 401
       try {
-        const signal = AbortSignal.timeout(TIMEOUT_MS)
-        const member = (await bot.get(Routes.guildMember(serverId, userId), {
-          signal,
-        })) as APIGuildMember
+        const member = await read<APIGuildMember>(Routes.guildMember(serverId, userId))
         return member.roles
       } catch (error) {
-        const { code } = error as { code?: number | string }
-        if ([UNKNOWN_MEMBER, UNKNOWN_GUILD, UNKNOWN_USER, MISSING_ACCESS].includes(Number(code)))
-          return undefined
-        throw chatUnavailable(error)
+        if (NO_MEMBER.includes(codeOf(error))) return undefined
+        throw chatFailure(error)
       }
     },
 
@@ -104,6 +108,13 @@ const refused = (cause: unknown) =>
     'The chat platform did not accept this sign-in; start again',
     { cause },
   )
+/** The JSON error code of the platform's refusal; NaN for any other failure. */
+export const codeOf = (error: unknown) => Number((error as { code?: number | string }).code)
+
+/** What a failed request to the platform means to who asked. */
+export const chatFailure = (error: unknown): AppError =>
+  error instanceof AppError ? error : chatUnavailable(error)
+
 /** What callers are told while the platform is away. */
 export const chatUnavailable = (cause?: unknown) =>
   new AppError(

@@ -37,11 +37,12 @@ const pointing = (degrees: number, rest: Partial<IndexRow> = {}) =>
 const idsOf = (rows: (Hit | IndexRow)[]) => rows.map(({ id }) => id)
 
 const text = (index: PassageIndex, query: string, rest = {}) =>
-  index.searchText({ org: 1, query, limit: 50, ...rest })
+  index.searchText({ org: 1, publishers: [2], query, limit: 50, ...rest })
 
 const near = (index: PassageIndex, degrees: number, rest = {}) =>
   index.searchVector({
     org: 1,
+    publishers: [2],
     vector: vectorAt(degrees),
     model: 'm1',
     maxDistance: 2,
@@ -116,16 +117,26 @@ function writing(check: Check) {
 }
 
 function scope(check: Check) {
-  check('a search sees its own org and what is public, and nothing else', async (index) => {
-    const own = pointing(1, { text: 'fox own' })
-    const shared = pointing(2, { text: 'fox shared', org: 2, public: true })
-    const foreign = pointing(3, { text: 'fox foreign', org: 2 })
-    await index.write([own, shared, foreign])
-    for (const found of [await text(index, 'fox'), await near(index, 0)]) {
-      assert.deepEqual(idsOf(found).sort(), idsOf([own, shared]).sort())
-    }
-    assert.deepEqual(idsOf(await near(index, 0, { org: 3 })), [shared.id])
-  })
+  check(
+    'a search sees its own org and what publishers made public, and nothing else',
+    async (index) => {
+      const own = pointing(1, { text: 'fox own' })
+      const shared = pointing(2, { text: 'fox shared', org: 2, public: true })
+      const foreign = pointing(3, { text: 'fox foreign', org: 2 })
+      await index.write([own, shared, foreign])
+      for (const found of [await text(index, 'fox'), await near(index, 0)]) {
+        assert.deepEqual(idsOf(found).sort(), idsOf([own, shared]).sort())
+      }
+      assert.deepEqual(idsOf(await near(index, 0, { org: 3 })), [shared.id])
+      for (const publishers of [[], [3]]) {
+        for (const found of [
+          await text(index, 'fox', { publishers }),
+          await near(index, 0, { publishers }),
+        ])
+          assert.deepEqual(idsOf(found), [own.id])
+      }
+    },
+  )
 
   check('better rows of other orgs, categories and models take no place', async (index) => {
     const own = pointing(80, { text: 'a fox among many other words that make it rank low' })

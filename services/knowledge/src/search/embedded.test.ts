@@ -34,7 +34,10 @@ test('an index opened again holds its rows and is not new', async (t) => {
   const second = await open(t, { dir })
   assert.equal(second.created, false)
   const expected = [{ id: row.id, version: row.version }]
-  assert.deepEqual(await second.searchText({ org: 1, query: 'fox', limit: 5 }), expected)
+  assert.deepEqual(
+    await second.searchText({ org: 1, publishers: [], query: 'fox', limit: 5 }),
+    expected,
+  )
 })
 
 test('a damaged index says that it can be rebuilt, at start and while running', async (t) => {

@@ -8,7 +8,7 @@ import {
   MatchQuery,
   type Table,
 } from '@lancedb/lancedb'
-import type { Hit, IndexRow, PassageIndex, TextQuery, VectorQuery } from './index.ts'
+import type { Hit, IndexRow, PassageIndex, Scope, TextQuery, VectorQuery } from './index.ts'
 import { ROW_SCHEMA, rowBatch } from './lance-rows.ts'
 import { exactQuery, spellingQuery } from './lance-text.ts'
 import { parseQuery } from './query.ts'
@@ -274,9 +274,11 @@ const hit = ({ id, version }: Ranked): Hit => ({ id, version })
 const ranked = (rows: Ranked[], cost: (row: Ranked) => number): Ranked[] =>
   rows.sort((a, b) => cost(a) - cost(b) || (a.id < b.id ? -1 : 1))
 
-function visible({ org, category }: { org: number; category?: string | undefined }): string {
-  const own = `(org = ${integer(org)} or public = true)`
-  return category === undefined ? own : `${own} and category = ${quoted(category)}`
+function visible({ org, publishers, category }: Scope): string {
+  const own = `org = ${integer(org)}`
+  const listed = publishers.map(integer).join(', ')
+  const seen = listed ? `(${own} or (public = true and org in (${listed})))` : own
+  return category === undefined ? seen : `${seen} and category = ${quoted(category)}`
 }
 
 /** A string literal of LanceDB's SQL. */
