@@ -7,7 +7,7 @@ import { configCheck } from './operator/config-check.ts'
 import { natsAuthorization, type Said, UsageError } from './operator/context.ts'
 import { jobsList, jobsRun } from './operator/jobs.ts'
 import { migrateAllUp, migrateOneDown } from './operator/migrations.ts'
-import { orgCreate, orgList, orgModules } from './operator/orgs.ts'
+import { orgCreate, orgList, orgModules, orgPurge } from './operator/orgs.ts'
 
 const HELP = `Usage: npm run operator -- <command> [--json]
 
@@ -16,6 +16,7 @@ const HELP = `Usage: npm run operator -- <command> [--json]
   org create --name <text> --prefix <text> --guild-id <id>
              [--officer-role-id <id>] [--off <module,module>]
   org modules <prefix> [--on <module,…>] [--off <module,…>]
+  org purge <prefix> --yes      deletes a deactivated org at every service; may be repeated
   jobs list                     every job and when it runs
   jobs run <job> [-a name=value …]   value @file reads a file; waits for the end
   nats users                    the authorization block of a nats-server of your own
@@ -24,7 +25,7 @@ const HELP = `Usage: npm run operator -- <command> [--json]
 `
 
 /** These are followed by a name. */
-const NAMED = ['org modules', 'jobs run', 'migrate down']
+const NAMED = ['org modules', 'org purge', 'jobs run', 'migrate down']
 
 /** `npm run operator -- …`: exits with 0 when done, 1 on a fault, 2 when called wrongly. */
 async function main() {
@@ -37,6 +38,7 @@ async function main() {
     'org list': () => orgList(env),
     'org create': () => orgCreate(env, values),
     'org modules': () => orgModules(env, name, values),
+    'org purge': () => orgPurge(env, name, values.yes ?? false),
     'jobs list': () => jobsList(),
     'jobs run': () => jobsRun(env, name, values.argument ?? []),
     'nats users': () => natsAuthorization(env),

@@ -1,31 +1,12 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { operatorAt } from './run-operator.ts'
 import { testStack } from './stack.ts'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
 const NEW = ['--name', 'Chess', '--prefix', 'chess', '--guild-id', '284402700000000077']
 
-/** `npm run operator -- …` against a running stack. */
-async function operatorOf(t: Parameters<typeof testStack>[0], more = {}) {
-  const { settings, home } = await testStack(t)
-  const env = { ...settings, GUILDHALL_HOME: home, PORT: '', ...more }
-  return async (...args: string[]) => {
-    const command = spawn(process.execPath, ['scripts/src/operator.ts', ...args], {
-      cwd: root,
-      env,
-    })
-    const [out, err, [code]] = await Promise.all([
-      text(command.stdout),
-      text(command.stderr),
-      once(command, 'exit'),
-    ])
-    return { code: code as number, out, err }
-  }
-}
+const operatorOf = async (t: Parameters<typeof testStack>[0], more = {}) =>
+  operatorAt(await testStack(t), more)
 
 test('orgs are made once, listed, and their modules switched', async (t) => {
   const operator = await operatorOf(t)

@@ -4,8 +4,9 @@ import { before, test } from 'node:test'
 import { createAppToken } from '@guildhall/contracts/app-tokens'
 import { revoke } from '@guildhall/contracts/auth'
 import { routes } from '@guildhall/contracts/routes'
+import { addOrg } from '@guildhall/contracts/superadmin'
 import { deleteMachineToken, type Scope, scopes } from '@guildhall/contracts/tokens'
-import { accounts, people } from '@guildhall/sandbox/demo'
+import { accounts, people, servers } from '@guildhall/sandbox/demo'
 import { until } from '@guildhall/service/testing'
 import { bearer, memberSession } from './people.ts'
 import { type TestStack, testStack } from './stack.ts'
@@ -90,10 +91,11 @@ for (const enforced of [true, false]) {
     stack.sandbox.world.chatLimit = { requests: 1_000_000, seconds: 1 }
     credentials = await mint(stack, clock)
     const { access_token } = await stack.signIn(people.officer)
-    const org = await stack.orgId(access_token)
+    const [org, spare] = [await stack.orgId(access_token), await spareOrg(stack)]
     paths = (url) =>
-      (url.startsWith('/api/superadmin') ? url.replace(/:\w+/g, '999999') : url)
-        .replace(':org_id', String(org))
+      url
+        .replace(':org_id', String(url.startsWith('/api/superadmin') ? spare : org))
+        .replace(':guild_id', servers.demo.id)
         .replace(':org', 'demo')
         .replace(/[:*]\w+/g, '01890000-0000-7000-8000-000000000000')
   })
@@ -117,6 +119,18 @@ async function verdictBy(url: string, method: string, headers: Record<string, st
   if (response.status === 403 && atTheDoor) return `403 ${body.code}`
   assert.ok(response.status < 500, `${response.status} ${JSON.stringify(body)}`)
   return 'in'
+}
+
+/** An org that the superadmin's routes may be tried on. */
+async function spareOrg({ as, signIn, sandbox }: TestStack) {
+  const chat_server_id = '284402700000000088'
+  const [guild = assert.fail()] = sandbox.world.guilds
+  sandbox.world.guilds.push({ ...guild, id: chat_server_id, roles: [] })
+  const superadmin = as((await signIn(people.superadmin)).access_token)
+  const body = { chat_server_id, name: 'Spare', prefix: 'spare' }
+  const made = await superadmin.call(addOrg, { body })
+  assert.ok(made.status === 201, JSON.stringify(made.body))
+  return made.body.id
 }
 
 /** What was made once is used for every request. */
@@ -180,7 +194,6 @@ async function mint(stack: TestStack, clock: { ahead: number }): Promise<Record<
     'revoked platform token': always(bearer(revoked)),
     'officer here': () => of(people.officer),
     'officer elsewhere': () => of(people.rivalOfficer),
-    superadmin: () => of(people.superadmin),
     'machine token of every scope': always(full),
     'machine token of every scope, another org': always(other),
     'machine token of another scope': always(one),
@@ -194,5 +207,6 @@ async function mint(stack: TestStack, clock: { ahead: number }): Promise<Record<
     'identity token': async () => bearer(await sandbox.identityToken(accounts.member.id)),
     'identity token, email unverified': async () =>
       bearer(await sandbox.identityToken(accounts.unverified.id)),
+    superadmin: () => of(people.superadmin), // the last, because it may delete what the path names
   }
 }

@@ -6,14 +6,20 @@ import * as knowledge from './knowledge.ts'
 import * as members from './members.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
+import * as secrets from './secrets.ts'
 import * as tokens from './tokens.ts'
 
-const values = [auth, accounts, orgs, tokens, members, knowledge, ops].flatMap((domain) =>
+const values = [auth, accounts, orgs, tokens, members, secrets, knowledge, ops].flatMap((domain) =>
   Object.values<unknown>(domain),
 )
 
 /** Every call between services there is. The walls of NATS are made from this list. */
-export const calls: Call[] = [...values.filter(isCall), ...ops.jobCalls]
+export const calls: Call[] = [
+  ...values.filter(isCall),
+  ...ops.jobCalls,
+  ...orgs.purgeCalls,
+  ...secrets.secretCalls,
+]
 
 /** Every job there is. */
 export const jobs: Job[] = [...values.filter(isJob), ...Object.values(ops.pruneJobs)]

@@ -7,6 +7,7 @@ import { fits, machine, officer } from './caller.ts'
 import { calls, jobs } from './calls.ts'
 import { pathOf } from './client.ts'
 import { type AuditAction, actorOf } from './event.ts'
+import * as integrations from './integrations.ts'
 import { ownerOfJob } from './job.ts'
 import * as knowledge from './knowledge.ts'
 import * as members from './members.ts'
@@ -15,11 +16,23 @@ import { openApi } from './openapi.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
 import { routes } from './routes.ts'
+import * as secrets from './secrets.ts'
+import * as superadmin from './superadmin.ts'
 import * as tokens from './tokens.ts'
 
-const exported = [appTokens, auth, knowledge, members, ops, orgs, tokens].flatMap((domain) =>
-  Object.values<unknown>(domain),
-)
+const domains = [
+  appTokens,
+  auth,
+  integrations,
+  knowledge,
+  members,
+  ops,
+  orgs,
+  secrets,
+  superadmin,
+  tokens,
+]
+const exported = domains.flatMap((domain) => Object.values<unknown>(domain))
 const audited = [...exported, ...services.map(ops.jobStarted)].filter(
   (value): value is AuditAction =>
     typeof value === 'object' && value !== null && 'action' in value && 'details' in value,

@@ -2,14 +2,26 @@ import { z } from 'zod'
 import { call } from './call.ts'
 import { anyPlatform, officer } from './caller.ts'
 import { audited } from './event.ts'
-import { Instant, OrgIdParams, OrgPrefix } from './fields.ts'
-import { moduleNames } from './names.ts'
+import { Instant, OrgIdParams, OrgParams, OrgPrefix } from './fields.ts'
+import { moduleNames, type Service, services } from './names.ts'
 import { route } from './route.ts'
 
 /** Orgs and their module switches (interface.md, Org; decisions.md § 1). */
 
 const ModuleName = z.enum(moduleNames)
 export const Modules = z.record(ModuleName, z.boolean()).meta({ id: 'Modules' })
+
+export const ChatServerId = z.string().regex(/^\d{5,25}$/, 'a chat server id is 5 to 25 digits')
+export const ChatRoleId = z.string().regex(/^\d{5,25}$/, 'a role id is 5 to 25 digits')
+
+export const Branding = z
+  .object({
+    logo_url: z.string().nullable(),
+    accent_color: z.string().nullable().describe('#RRGGBB'),
+    website_url: z.string().nullable(),
+  })
+  .meta({ id: 'Branding' })
+export type Branding = z.output<typeof Branding>
 
 export const Org = z
   .object({
@@ -20,6 +32,7 @@ export const Org = z
     chat_server_id: z.string(),
     officer_role_id: z.string().nullable(),
     modules: Modules,
+    branding: Branding,
     publisher: z.boolean(),
     active: z.boolean(),
     created_at: Instant,
@@ -83,6 +96,41 @@ export const putModules = route({
   reply: { 200: z.object({ modules: Modules }) },
 })
 
+export const getBranding = route({
+  method: 'GET',
+  url: '/api/dashboard/:org/branding',
+  summary: "The org's logo, accent colour and website",
+  owner: 'auth',
+  caller: officer,
+  params: OrgParams,
+  reply: { 200: Branding },
+})
+
+const removed = z.literal('').transform(() => null)
+const HttpsUrl = z.url({ protocol: /^https$/, error: 'must be an https URL' }).max(2000)
+const Color = z.string().regex(/^#[0-9A-Fa-f]{6}$/, 'must be a colour as #RRGGBB')
+
+export const putBranding = route({
+  method: 'PUT',
+  url: '/api/dashboard/:org/branding',
+  summary: 'Change branding; an empty text or null removes a value, those not named stay',
+  owner: 'auth',
+  caller: officer,
+  params: OrgParams,
+  body: z
+    .object({
+      logo_url: HttpsUrl.nullable().or(removed),
+      accent_color: Color.nullable().or(removed),
+      website_url: HttpsUrl.nullable().or(removed),
+    })
+    .partial()
+    .refine(
+      (branding) => Object.keys(branding).length > 0,
+      'Send logo_url, accent_color or website_url',
+    ),
+  reply: { 200: Branding },
+})
+
 /** An org as the other services need it. */
 export const OrgForServices = z.object({
   id: z.int(),
@@ -105,11 +153,8 @@ export const findOrg = call({
 export const NewOrg = z.object({
   name: z.string().trim().min(1).max(100),
   prefix: OrgPrefix,
-  chat_server_id: z.string().regex(/^\d{5,25}$/, 'a chat server id is 5 to 25 digits'),
-  officer_role_id: z
-    .string()
-    .regex(/^\d{5,25}$/, 'a role id is 5 to 25 digits')
-    .nullable(),
+  chat_server_id: ChatServerId,
+  officer_role_id: ChatRoleId.nullable(),
   /** Modules that start switched off. */
   off: z.array(ModuleName).default([]),
 })
@@ -127,7 +172,7 @@ export const createOrg = call({
 export const listAllOrgs = call({
   service: 'auth',
   name: 'list_all_orgs',
-  summary: 'Every org there is',
+  summary: 'Every org there is, deactivated ones too',
   callers: ['operator'],
   args: z.object({}),
   reply: z.object({ organizations: z.array(Org) }),
@@ -142,11 +187,58 @@ export const switchModules = call({
   reply: z.object({ modules: Modules }),
 })
 
+/** Where public sources of others may be shown from: knowledge keeps the answer for seconds. */
+export const listPublishers = call({
+  service: 'auth',
+  name: 'list_publishers',
+  summary:
+    'Ids of the active orgs that publish: those marked, and those with one of these prefixes',
+  callers: ['knowledge'],
+  args: z.object({ prefixes: z.array(z.string()) }),
+  reply: z.object({ org_ids: z.array(z.int()) }),
+})
+
+/** Longest that one service may take to delete all it has of an org. */
+const PURGE_MS = 60_000
+
+/** Every service but auth answers this for what it keeps. */
+export const purgeOrgOf = (service: Service) =>
+  call({
+    service,
+    name: 'purge_org',
+    summary: 'Delete everything that the service keeps of a deactivated org; may be repeated',
+    callers: ['auth'],
+    args: z.object({ org_id: z.int() }),
+    reply: z.object({}),
+    deadlineMs: PURGE_MS,
+  })
+export const purgedServices = services.filter((service) => service !== 'auth')
+export const purgeCalls = purgedServices.map(purgeOrgOf)
+
+export const purgeOrg = call({
+  service: 'auth',
+  name: 'purge_org',
+  summary: 'Delete a deactivated org here and at every service; may be repeated',
+  callers: ['operator'],
+  args: z.object({ prefix: OrgPrefix }),
+  reply: z.object({
+    org_id: z.int(),
+    acknowledged: z.array(z.string()),
+    missing: z.array(z.object({ service: z.string(), reason: z.string() })),
+  }),
+  deadlineMs: PURGE_MS + 10_000,
+})
+
 export const orgCreated = audited('auth.org.created', z.object({ prefix: z.string() }))
 export const orgSettingsChanged = audited(
   'auth.org.settings_changed',
   z.object({ fields: z.array(z.string()) }),
 )
+export const brandingChanged = audited(
+  'auth.org.branding_changed',
+  z.object({ fields: z.array(z.string()) }),
+)
+export const orgPurged = audited('auth.org.purged', z.object({ prefix: z.string() }))
 export const modulesSwitched = audited(
   'auth.org.modules_switched',
   z.object({ modules: z.record(z.string(), z.boolean()) }),

@@ -1,14 +1,29 @@
 import * as accounts from './accounts.ts'
 import * as appTokens from './app-tokens.ts'
 import * as auth from './auth.ts'
+import * as integrations from './integrations.ts'
 import * as knowledge from './knowledge.ts'
 import * as members from './members.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
 import type { Route } from './route.ts'
+import * as secrets from './secrets.ts'
+import * as superadmin from './superadmin.ts'
 import * as tokens from './tokens.ts'
 
-const domains = { auth, accounts, appTokens, orgs, tokens, members, knowledge, ops }
+const domains = {
+  auth,
+  accounts,
+  appTokens,
+  orgs,
+  secrets,
+  integrations,
+  superadmin,
+  tokens,
+  members,
+  knowledge,
+  ops,
+}
 
 /** Every route there is, under its exported name. */
 export const routes = Object.values(domains).flatMap((domain) =>

@@ -1,7 +1,13 @@
 import { ask } from '@guildhall/bus/calls'
 import { type ModuleName, moduleNames } from '@guildhall/contracts/names'
-import { createOrg, listAllOrgs, type Org, switchModules } from '@guildhall/contracts/orgs'
-import type { Env } from '@guildhall/service/config'
+import {
+  createOrg,
+  listAllOrgs,
+  type Org,
+  purgeOrg,
+  switchModules,
+} from '@guildhall/contracts/orgs'
+import { type Env, SettingsError } from '@guildhall/service/config'
 import { type Said, table, UsageError, withBus } from './context.ts'
 
 export interface OrgFlags {
@@ -60,6 +66,21 @@ export async function orgModules(
   return { text: table(rows), json: modules }
 }
 
+/** Deletes a deactivated org for good. Throws where a service has not acknowledged; to be repeated then. */
+export async function orgPurge(env: Env, prefix: string | undefined, yes: boolean): Promise<Said> {
+  if (!prefix) throw new UsageError('Name the org: org purge <prefix> --yes')
+  if (!yes)
+    throw new UsageError(
+      `This deletes ${prefix} and everything that it has, for good. Make a backup, then add --yes`,
+    )
+  const purged = await withBus(env, (bus) => ask(bus, purgeOrg, { prefix }))
+  const { org_id, acknowledged, missing } = purged
+  const done = `Org ${org_id} (${prefix}) is deleted at auth${acknowledged.map((one) => `, ${one}`).join('')}`
+  if (missing.length === 0) return { text: done, json: purged }
+  const rows = table(missing.map(({ service, reason }) => ({ 'not at': service, reason })))
+  throw new SettingsError(`${done}\n${rows}\nRun the same command again once they answer`)
+}
+
 function modulesIn(list = ''): ModuleName[] {
   const names = list
     .split(',')
@@ -71,7 +92,15 @@ function modulesIn(list = ''): ModuleName[] {
   return names as ModuleName[]
 }
 
-function row({ id, prefix, name, chat_server_id, officer_role_id, modules }: Org) {
+function row({ id, prefix, name, chat_server_id, officer_role_id, modules, active }: Org) {
   const off = Object.entries(modules).flatMap(([module, isOn]) => (isOn ? [] : [module]))
-  return { id, prefix, name, chat_server_id, officer_role_id, off: off.join(',') || 'none' }
+  return {
+    id,
+    prefix,
+    name,
+    chat_server_id,
+    officer_role_id,
+    off: off.join(',') || 'none',
+    active: active ? 'yes' : 'no',
+  }
 }

@@ -3,10 +3,15 @@ import { accountRoutes } from './accounts/routes.ts'
 import { memberSignInRoutes } from './accounts/sign-in.ts'
 import { appTokenRoutes } from './app-tokens/routes.ts'
 import type { Deps } from './deps.ts'
+import { integrationRoutes } from './integrations/routes.ts'
 import { machineTokenRoutes } from './machine-tokens/routes.ts'
 import { memberRoutes } from './members/routes.ts'
+import { brandingRoutes } from './orgs/branding.ts'
 import { orgRoutes } from './orgs/routes.ts'
+import { secretRoutes } from './secrets/routes.ts'
 import { signInRoutes } from './sign-in/routes.ts'
+import { guildRoutes } from './superadmin/guilds.ts'
+import { superadminRoutes } from './superadmin/routes.ts'
 import { tokenPairRoutes } from './token-pairs/routes.ts'
 
 export function buildApp(frame: AppDeps, deps: Deps) {
@@ -19,5 +24,10 @@ export function buildApp(frame: AppDeps, deps: Deps) {
   accountRoutes(app, deps)
   memberRoutes(app, deps)
   appTokenRoutes(app, deps)
+  brandingRoutes(app, deps)
+  secretRoutes(app, deps)
+  integrationRoutes(app, deps)
+  superadminRoutes(app, deps)
+  guildRoutes(app, deps)
   return app
 }

@@ -1,10 +1,16 @@
 import { answer } from '@guildhall/bus/calls'
-import { tellChanged } from '@guildhall/bus/changed'
 import { findSession, verifyIdentity } from '@guildhall/contracts/accounts'
 import { decideAccess, findSigningKeys, isRevoked, isSuperadmin } from '@guildhall/contracts/auth'
-import { changed } from '@guildhall/contracts/event'
 import { findDisplayNames, findMembership } from '@guildhall/contracts/members'
-import { createOrg, findOrg, listAllOrgs, switchModules } from '@guildhall/contracts/orgs'
+import {
+  createOrg,
+  findOrg,
+  listAllOrgs,
+  listPublishers,
+  purgeOrg,
+  switchModules,
+} from '@guildhall/contracts/orgs'
+import { findSecrets, secretReaders } from '@guildhall/contracts/secrets'
 import { findMachineToken } from '@guildhall/contracts/tokens'
 import { AppError } from '@guildhall/service/errors'
 import { sessionOf } from './accounts/sessions.ts'
@@ -12,9 +18,11 @@ import type { Deps } from './deps.ts'
 import { shown, tokenByHash, touchToken } from './machine-tokens/queries.ts'
 import { membersByIds } from './members/by-ids.ts'
 import { createOrgFrom } from './orgs/create.ts'
-import { allOrgs, orgById, orgByPrefix } from './orgs/queries.ts'
+import { purgeOrgWith } from './orgs/purge.ts'
+import { everyOrg, orgById, orgByPrefix, publisherIds } from './orgs/queries.ts'
 import { orgRef, shownOrg } from './orgs/rules.ts'
 import { switchModulesOf } from './orgs/switch-modules.ts'
+import { openSecretsFor } from './secrets/open.ts'
 import { jwks } from './token-pairs/jwks.ts'
 import { isRevokedToken } from './token-pairs/queries.ts'
 
@@ -68,12 +76,17 @@ export function answerCalls(deps: Deps) {
     return { ...identity, valid_until: valid_until.toISOString() }
   })
 
-  answer(bus, createOrg, async (wanted) => {
-    const made = await createOrgFrom(deps, wanted, OPERATOR)
-    tellChanged(bus, changed.org, made.org.id) // a gateway may know its prefix as that of no org
-    return made
-  })
-  answer(bus, listAllOrgs, async () => ({ organizations: (await allOrgs(db)).map(shownOrg) }))
+  answer(bus, createOrg, (wanted) => createOrgFrom(deps, wanted, OPERATOR))
+  answer(bus, listAllOrgs, async () => ({ organizations: (await everyOrg(db)).map(shownOrg) }))
+  answer(bus, purgeOrg, ({ prefix }) => purgeOrgWith(deps, prefix, OPERATOR))
+  answer(bus, listPublishers, async ({ prefixes }) => ({
+    org_ids: await publisherIds(db, prefixes),
+  }))
+  for (const reader of secretReaders) {
+    answer(bus, findSecrets(reader), async (args) => ({
+      secrets: await openSecretsFor(reader, deps, args),
+    }))
+  }
   answer(bus, switchModules, async ({ prefix, modules }) => {
     const org = await orgByPrefix(db, prefix)
     if (!org) throw new AppError('not_found', 'org.not_found', `There is no org ${prefix}`)

@@ -1,3 +1,4 @@
+import { parseKeys } from '@guildhall/outbound/sealed'
 import {
   commonSettings,
   type Env,
@@ -10,6 +11,7 @@ import {
   WebUrl,
 } from '@guildhall/service/config'
 import { z } from 'zod'
+import { integrationSettings } from './integrations/settings.ts'
 
 /** Every setting that auth reads. */
 export const Settings = z.object({
@@ -21,6 +23,17 @@ export const Settings = z.object({
     .optional()
     .describe("auth's own role and schema; else made from DATABASE_URL"),
   SECRET_KEY: Key.describe('Signs cookies and seals the key that signs access tokens'),
+  SECRETS_KEY: z
+    .string()
+    .superRefine((keys, { addIssue }) => {
+      try {
+        parseKeys(keys)
+      } catch (error) {
+        addIssue((error as Error).message)
+      }
+    })
+    .optional()
+    .describe('Seals org secrets; a comma list: the first seals, all open'),
   BOT_TOKEN: z.string().optional().describe('Chat bot token for role and member reads'),
   CLIENT_ID: z.string().optional().describe("The chat application's id, for sign-in"),
   CLIENT_SECRET: z.string().optional().describe("The chat application's secret"),
@@ -54,6 +67,7 @@ export const Settings = z.object({
   CHAT_AUTHORIZE_URL: WebUrl.default('https://discord.com/oauth2/authorize').describe(
     'Sign-in page of the chat platform',
   ),
+  ...integrationSettings,
 })
 export type Config = z.output<typeof Settings>
 

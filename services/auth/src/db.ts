@@ -19,6 +19,17 @@ export interface Tables extends BusTables {
     publisher: Generated<boolean>
     active: Generated<boolean>
     created_at: Generated<Date>
+    logo_url: string | null
+    accent_color: string | null
+    website_url: string | null
+  }
+  reserved_prefixes: { prefix: string; org_id: number; reserved_at: Generated<Date> }
+  secrets: {
+    org_id: number
+    name: string
+    sealed_value: string
+    updated_at: Date
+    updated_by: string
   }
   signing_keys: {
     kid: string
@@ -90,6 +101,7 @@ export type Db = AnyDb<Tables>
 export type Trx = AnyTrx<Tables>
 export type OrgRow = Selectable<Tables['orgs']>
 export type AppTokenRow = Selectable<Tables['app_tokens']>
+export type SecretRow = Selectable<Tables['secrets']>
 export type MachineTokenRow = Selectable<Tables['machine_tokens']>
 export type SessionRow = Selectable<Tables['member_sessions']>
 export type PairRow = Selectable<Tables['token_pairs']>

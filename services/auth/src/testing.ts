@@ -32,6 +32,7 @@ export async function testAuth(t: Pick<TestContext, 'after'>, more: Record<strin
   const settings = {
     ...shared,
     SECRET_KEY: '22'.repeat(32),
+    SECRETS_KEY: '33'.repeat(32),
     BOT_TOKEN: botToken,
     CLIENT_ID: clientId,
     CLIENT_SECRET: clientSecret,
@@ -48,7 +49,12 @@ export async function testAuth(t: Pick<TestContext, 'after'>, more: Record<strin
     ...more,
   }
   const auth = await start(readConfig(settings), () => new Date(Date.now() + clock.ahead))
-  cleanUp(t, () => auth[Symbol.asyncDispose]())
+  let running = true
+  const stop = async () => {
+    if (running) await auth[Symbol.asyncDispose]()
+    running = false
+  }
+  cleanUp(t, stop)
   const url = roleUrl(settings.DATABASE_URL, 'auth', settings.INTERNAL_KEY)
   const db = openDb<Tables>({ url, schema: 'auth', log: quietLog })
   cleanUp(t, () => db.destroy())
@@ -67,7 +73,7 @@ export async function testAuth(t: Pick<TestContext, 'after'>, more: Record<strin
     publisher: false,
   }
   const as = (identity: Partial<Identity>) => clientAs(auth.url, settings.INTERNAL_KEY, identity)
-  return { url: auth.url, as, db, clock, world, settings, org, sandbox }
+  return { url: auth.url, as, db, clock, world, settings, org, sandbox, stop }
 }
 
 export type TestAuth = Awaited<ReturnType<typeof testAuth>>

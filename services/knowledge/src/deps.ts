@@ -5,6 +5,7 @@ import type { Db } from './db.ts'
 import type { Extractor } from './documents/worker.ts'
 import type { Indexer } from './indexing/indexer.ts'
 import type { PassageIndex } from './search/index.ts'
+import type { Publishers } from './search/publishers.ts'
 
 /** All that knowledge needs from outside. */
 export interface Deps {
@@ -14,6 +15,8 @@ export interface Deps {
   /** Searched here; written by the indexer alone. */
   index: PassageIndex
   indexer: Indexer
+  /** Whose public sources others may see. */
+  publishers: Publishers
   /** Missing where no embedder is set up. */
   embedder: Embedder | undefined
   extractor: Extractor

@@ -1,6 +1,7 @@
 import { openService } from '@guildhall/bus/open-service'
 import { type Running, runProcess } from '@guildhall/service/run'
 import { buildApp } from './app.ts'
+import { answerCalls } from './calls.ts'
 import { createEmbedder } from './clients/embedder.ts'
 import { type Config, readConfig } from './config.ts'
 import { migrations, type Tables } from './db.ts'
@@ -10,13 +11,14 @@ import { createIndexer } from './indexing/indexer.ts'
 import { takeIndexLock } from './indexing/lock.ts'
 import { jobHandlers } from './jobs.ts'
 import { openEmbedded } from './search/embedded.ts'
+import { createPublishers } from './search/publishers.ts'
 
 /** Starts knowledge: sources, their index and the search. Waits while another process writes the index. */
 export async function start(config: Config, now = () => new Date()): Promise<Running> {
   const { KNOWLEDGE_PORT: PORT, KNOWLEDGE_DATABASE_URL: OWN_DATABASE_URL } = config
   const common = { ...config, PORT, OWN_DATABASE_URL }
   await using opened = await openService<Tables>('knowledge', common, migrations)
-  const { db, log, signal, ready, databaseUrl: url } = opened
+  const { db, bus, log, signal, ready, databaseUrl: url } = opened
   const lock = await takeIndexLock({ url, log })
   opened.onClose(() => lock[Symbol.asyncDispose]())
   const index = await openEmbedded({ dir: config.KNOWLEDGE_INDEX_DIR, log })
@@ -25,7 +27,9 @@ export async function start(config: Config, now = () => new Date()): Promise<Run
   opened.onClose(() => extractor.close())
   const indexer = createIndexer({ db, index, log })
   const embedder = createEmbedder(config, log)
-  const deps: Deps = { db, log, config, index, indexer, embedder, extractor, now }
+  const publishers = createPublishers({ bus, prefixes: config.KNOWLEDGE_PUBLISHERS, log })
+  const deps: Deps = { db, log, config, index, indexer, publishers, embedder, extractor, now }
+  answerCalls(bus, deps)
   const app = buildApp({ ...opened, ready: { ...ready, index: indexer.readiness } }, deps)
   return await opened.serve(app, jobHandlers(deps), [lock.keep(signal), indexer.catchUp(signal)])
 }

@@ -2,11 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { ask } from '@guildhall/bus/calls'
+import { answer, ask } from '@guildhall/bus/calls'
 import { connectBus } from '@guildhall/bus/connect'
 import { quietLog, testSettings } from '@guildhall/bus/testing'
 import type { Job } from '@guildhall/contracts/job'
 import { findJobRun, startJob } from '@guildhall/contracts/ops'
+import { listPublishers } from '@guildhall/contracts/orgs'
 import { openDb } from '@guildhall/db/open'
 import { roleUrl } from '@guildhall/db/provision'
 import type { Identity } from '@guildhall/service/caller-token'
@@ -33,6 +34,7 @@ export async function testKnowledge(
   given?: Awaited<ReturnType<typeof knowledgeSettings>>,
 ) {
   const settings = { ...(given ?? (await knowledgeSettings(t))), ...more }
+  const publishing = await testPublishers(t, settings)
   const knowledge = await start(readConfig(settings))
   const { DATABASE_URL, INTERNAL_KEY: internalKey, NATS_URL } = settings
   const url = roleUrl(DATABASE_URL, 'knowledge', internalKey)
@@ -56,5 +58,18 @@ export async function testKnowledge(
       return found?.finished_at ? found : undefined
     }, 20_000)
   }
-  return { as, db, settings, url: knowledge.url, stop, run }
+  return { as, db, bus, settings, url: knowledge.url, stop, run, ...publishing }
+}
+
+/** auth, as far as knowledge asks it: the orgs in `publishers` publish, at the start org 1. */
+async function testPublishers(
+  t: Test,
+  { NATS_URL: url, INTERNAL_KEY: internalKey }: { NATS_URL: string; INTERNAL_KEY: string },
+) {
+  const publishers = new Set([1])
+  const auth = await connectBus({ peer: 'auth', url, internalKey, log: quietLog })
+  cleanUp(t, () => auth[Symbol.asyncDispose]())
+  answer(auth, listPublishers, async () => ({ org_ids: [...publishers] }))
+  await auth.nats.flush()
+  return { publishers, auth }
 }

@@ -4,6 +4,7 @@ import { ensureStreams } from '@guildhall/bus/streams'
 import { type Running, runProcess } from '@guildhall/service/run'
 import { buildApp } from './app.ts'
 import { storeAudit } from './audit/store.ts'
+import { answerCalls } from './calls.ts'
 import { type Config, readConfig } from './config.ts'
 import { migrations, type Tables } from './db.ts'
 import type { Deps } from './deps.ts'
@@ -23,6 +24,7 @@ export async function start(config: Config, now = () => new Date()): Promise<Run
   const deps: Deps = { db, bus, log, now }
   await ensureStreams(bus.jsm)
   bus.onConnected(() => ensureStreams(bus.jsm))
+  answerCalls(deps)
   return await opened.serve(buildApp(opened, deps), jobHandlers(deps), [
     consume(
       bus,

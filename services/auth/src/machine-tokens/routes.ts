@@ -1,6 +1,7 @@
 import { tellChanged } from '@guildhall/bus/changed'
 import { audit, enqueue } from '@guildhall/bus/outbox'
 import { changed } from '@guildhall/contracts/event'
+import { integrationKeys, integrations } from '@guildhall/contracts/integrations'
 import {
   createMachineToken,
   deleteMachineToken,
@@ -16,13 +17,16 @@ import { AppError } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
 import type { Deps } from '../deps.ts'
 import { randomValue, sha256 } from '../hash.ts'
+import { stateOf } from '../integrations/state.ts'
+import { secretsOf } from '../secrets/queries.ts'
 import { deleteToken, shown, tokensOfOrg } from './queries.ts'
 
 const DAY_MS = 86_400_000
 /** How much of a value stays readable, so that an officer can tell tokens apart (decisions.md § 1). */
 const DISPLAY_CHARS = 11
+const scopeList = Object.entries(scopes).map(([name, info]) => ({ name, ...info }))
 
-export function machineTokenRoutes(app: App, { db, bus, now }: Deps) {
+export function machineTokenRoutes(app: App, { db, bus, config, now }: Deps) {
   app.implement(createMachineToken, async ({ org, caller, body }, reply) => {
     const token = MACHINE_TOKEN_PREFIX + randomValue()
     const { name, kind, expires_days, limits } = body
@@ -54,9 +58,21 @@ export function machineTokenRoutes(app: App, { db, bus, now }: Deps) {
 
   app.implement(listMachineTokens, async ({ org }) => ({
     tokens: (await tokensOfOrg(db, org.id)).map(shown),
-    scopes: Object.entries(scopes).map(([name, info]) => ({ name, ...info })),
-    integrations: [],
+    scopes: scopeList,
+    integrations: await connections(org.id),
   }))
+
+  /** Each integration, whether the org has connected it, and which scopes need it. */
+  async function connections(orgId: number) {
+    const set = (await secretsOf(db, orgId)).map(({ name }) => name)
+    return integrationKeys.map((key) => ({
+      key,
+      title: integrations[key].title,
+      connected: stateOf(key, set, config) === 'connected',
+      scopes: scopeList.filter(({ integration }) => integration === key).map(({ name }) => name),
+      limits: [...integrations[key].limits],
+    }))
+  }
 
   app.implement(deleteMachineToken, async ({ org, caller, params }) => {
     await db.transaction().execute(async (trx) => {

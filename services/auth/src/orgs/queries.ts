@@ -1,4 +1,6 @@
-import type { NewOrg, OrgSettings } from '@guildhall/contracts/orgs'
+import type { NewOrg, OrgSettings, putBranding } from '@guildhall/contracts/orgs'
+import { notFound } from '@guildhall/service/errors'
+import { sql } from 'kysely'
 import type { z } from 'zod'
 import type { Db, OrgRow, Trx } from '../db.ts'
 
@@ -6,10 +8,18 @@ export function orgById(db: Db, id: number): Promise<OrgRow | undefined> {
   return activeOrgs(db).where('id', '=', id).executeTakeFirst()
 }
 
+/** The active org. Throws the answer for routes that are none where it has just been deactivated. */
+export async function knownOrg(db: Db, id: number): Promise<OrgRow> {
+  const row = await orgById(db, id)
+  if (!row) throw notFound()
+  return row
+}
+
 export function orgByPrefix(db: Db, prefix: string): Promise<OrgRow | undefined> {
   return activeOrgs(db).where('prefix', '=', prefix).executeTakeFirst()
 }
 
+/** Every active org. */
 export function allOrgs(db: Db): Promise<OrgRow[]> {
   return activeOrgs(db).orderBy('id').execute()
 }
@@ -29,21 +39,100 @@ export function insertOrg(
     .executeTakeFirst()
 }
 
-/** The org under its lock, so that two who switch modules at once both count. */
-export function lockOrg(trx: Trx, id: number): Promise<OrgRow> {
+/** The org under its lock, active or not, so that two who change it at once both count. */
+export function lockOrg(trx: Trx, id: number): Promise<OrgRow | undefined> {
+  return trx.selectFrom('orgs').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+}
+
+export function lockOrgByPrefix(trx: Trx, prefix: string): Promise<OrgRow | undefined> {
   return trx
     .selectFrom('orgs')
     .selectAll()
-    .where('id', '=', id)
+    .where('prefix', '=', prefix)
     .forUpdate()
-    .executeTakeFirstOrThrow()
+    .executeTakeFirst()
+}
+
+export async function orgExists(db: Db, id: number): Promise<boolean> {
+  const row = await db.selectFrom('orgs').select('id').where('id', '=', id).executeTakeFirst()
+  return row !== undefined
+}
+
+/** Every org, deactivated ones too. */
+export function everyOrg(db: Db): Promise<OrgRow[]> {
+  return db.selectFrom('orgs').selectAll().orderBy('id').execute()
+}
+
+/** Orgs with this prefix or on this chat server, active or not: two at most. */
+export function orgsLike(
+  db: Db,
+  { prefix, chat_server_id }: { prefix?: string | undefined; chat_server_id?: string },
+): Promise<OrgRow[]> {
+  return db
+    .selectFrom('orgs')
+    .selectAll()
+    .where((where) =>
+      where.or([
+        ...(prefix === undefined ? [] : [where('prefix', '=', prefix)]),
+        ...(chat_server_id === undefined ? [] : [where('chat_server_id', '=', chat_server_id)]),
+      ]),
+    )
+    .execute()
+}
+
+/** Ids of the orgs on these chat servers, active or not. */
+export function orgsOfServers(db: Db, serverIds: string[]) {
+  return db
+    .selectFrom('orgs')
+    .select(['id', 'chat_server_id'])
+    .where('chat_server_id', '=', sql<string>`any(${serverIds}::text[])`)
+    .execute()
+}
+
+interface Page {
+  before: string | undefined
+  limit: number
+}
+
+/** Up to `limit` orgs after the one with the id `before`, deactivated ones too. */
+export function orgPage(db: Db, page: Page): Promise<OrgRow[]> {
+  return paged(db.selectFrom('orgs').selectAll(), page).execute()
+}
+
+/** The same of the active orgs that are marked as publishers. */
+export function publisherPage(db: Db, page: Page): Promise<OrgRow[]> {
+  return paged(activeOrgs(db).where('publisher', '=', true), page).execute()
+}
+
+function paged(query: ReturnType<typeof activeOrgs>, { before, limit }: Page) {
+  const page = query.orderBy('id').limit(limit)
+  return before === undefined ? page : page.where('id', '>', Number(before))
+}
+
+/** Ids of the active orgs that are marked as publishers or have one of these prefixes. */
+export async function publisherIds(db: Db, prefixes: string[]): Promise<number[]> {
+  const rows = await db
+    .selectFrom('orgs')
+    .select('id')
+    .where('active', '=', true)
+    .where((where) =>
+      where.or([
+        where('publisher', '=', true),
+        where('prefix', '=', sql<string>`any(${prefixes}::text[])`),
+      ]),
+    )
+    .orderBy('id')
+    .execute()
+  return rows.map(({ id }) => id)
 }
 
 /** Changes only the fields given. */
 export function updateOrg(
   trx: Trx,
   id: number,
-  change: Partial<z.output<typeof OrgSettings> & { modules_off: string[] }>,
+  change: Partial<z.output<typeof OrgSettings>> &
+    z.output<(typeof putBranding)['body']> &
+    Partial<Pick<OrgRow, 'modules_off' | 'active' | 'officer_role_id' | 'prefix' | 'publisher'>>,
 ) {
   const set = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
   return trx

@@ -10,11 +10,10 @@ import {
   putOrgSettings,
 } from '@guildhall/contracts/orgs'
 import type { App } from '@guildhall/service/app'
-import { notFound } from '@guildhall/service/errors'
 import { isAppToken } from '../app-tokens/queries.ts'
 import { chatUnavailable } from '../clients/chat.ts'
 import type { Deps } from '../deps.ts'
-import { allOrgs, orgById, updateOrg } from './queries.ts'
+import { allOrgs, knownOrg, updateOrg } from './queries.ts'
 import { modulesOf, shownOrg } from './rules.ts'
 import { switchModulesOf } from './switch-modules.ts'
 
@@ -31,7 +30,7 @@ export function orgRoutes(app: App, deps: Deps) {
     return { organizations: orgs.filter((_, i) => decisions[i]?.allowed).map(shownOrg) }
   })
 
-  app.implement(getOrg, async ({ org }) => shownOrg(await known(org.id)))
+  app.implement(getOrg, async ({ org }) => shownOrg(await knownOrg(db, org.id)))
 
   app.implement(putOrgSettings, async ({ org, caller, body }) => {
     const row = await db.transaction().execute(async (trx) => {
@@ -42,15 +41,9 @@ export function orgRoutes(app: App, deps: Deps) {
     return shownOrg(row)
   })
 
-  app.implement(getModules, async ({ org }) => ({ modules: modulesOf(await known(org.id)) }))
+  app.implement(getModules, async ({ org }) => ({ modules: modulesOf(await knownOrg(db, org.id)) }))
 
   app.implement(putModules, async ({ org, caller, body }) => ({
     modules: await switchModulesOf(deps, org, body.modules, caller),
   }))
-
-  async function known(id: number) {
-    const row = await orgById(db, id)
-    if (!row) throw notFound()
-    return row
-  }
 }

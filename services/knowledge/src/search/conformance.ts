@@ -1,53 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import type { Hit, IndexRow, PassageIndex } from './index.ts'
-
-const DIMENSIONS = 1024
+import { type Check, idsOf, near, passage, pointing, text, vectorAt } from './conformance-rows.ts'
+import { syntax, words } from './conformance-words.ts'
+import type { PassageIndex } from './index.ts'
 
 /** Makes an empty index that is closed and removed after the test. */
 export type OpenIndex = (t: TestContext) => Promise<PassageIndex>
-
-export function passage(text: string, rest: Partial<IndexRow> = {}): IndexRow {
-  return {
-    id: randomUUID(),
-    org: 1,
-    public: false,
-    category: 'docs',
-    version: randomUUID(),
-    level: 0,
-    model: null,
-    text,
-    vector: null,
-    ...rest,
-  }
-}
-
-/** A unit vector at this angle from [1, 0, 0, …]: the cosine distance of two is 1 − cos of their difference. */
-export function vectorAt(degrees: number): Float32Array {
-  const vector = new Float32Array(DIMENSIONS)
-  vector[0] = Math.cos((degrees * Math.PI) / 180)
-  vector[1] = Math.sin((degrees * Math.PI) / 180)
-  return vector
-}
-
-const pointing = (degrees: number, rest: Partial<IndexRow> = {}) =>
-  passage(`at ${degrees}`, { model: 'm1', vector: vectorAt(degrees), ...rest })
-
-const idsOf = (rows: (Hit | IndexRow)[]) => rows.map(({ id }) => id)
-
-const text = (index: PassageIndex, query: string, rest = {}) =>
-  index.searchText({ org: 1, query, limit: 50, ...rest })
-
-const near = (index: PassageIndex, degrees: number, rest = {}) =>
-  index.searchVector({
-    org: 1,
-    vector: vectorAt(degrees),
-    model: 'm1',
-    maxDistance: 2,
-    limit: 50,
-    ...rest,
-  })
 
 /** Registers the tests that every driver of PassageIndex passes. */
 export function indexConformance(name: string, open: OpenIndex): void {
@@ -60,8 +19,6 @@ export function indexConformance(name: string, open: OpenIndex): void {
   vectors(check)
   closing(check)
 }
-
-type Check = (sentence: string, run: (index: PassageIndex) => Promise<void>) => void
 
 function writing(check: Check) {
   check('an empty index finds nothing and says that it is new', async (index) => {
@@ -116,16 +73,26 @@ function writing(check: Check) {
 }
 
 function scope(check: Check) {
-  check('a search sees its own org and what is public, and nothing else', async (index) => {
-    const own = pointing(1, { text: 'fox own' })
-    const shared = pointing(2, { text: 'fox shared', org: 2, public: true })
-    const foreign = pointing(3, { text: 'fox foreign', org: 2 })
-    await index.write([own, shared, foreign])
-    for (const found of [await text(index, 'fox'), await near(index, 0)]) {
-      assert.deepEqual(idsOf(found).sort(), idsOf([own, shared]).sort())
-    }
-    assert.deepEqual(idsOf(await near(index, 0, { org: 3 })), [shared.id])
-  })
+  check(
+    'a search sees its own org and what publishers made public, and nothing else',
+    async (index) => {
+      const own = pointing(1, { text: 'fox own' })
+      const shared = pointing(2, { text: 'fox shared', org: 2, public: true })
+      const foreign = pointing(3, { text: 'fox foreign', org: 2 })
+      await index.write([own, shared, foreign])
+      for (const found of [await text(index, 'fox'), await near(index, 0)]) {
+        assert.deepEqual(idsOf(found).sort(), idsOf([own, shared]).sort())
+      }
+      assert.deepEqual(idsOf(await near(index, 0, { org: 3 })), [shared.id])
+      for (const publishers of [[], [3]]) {
+        for (const found of [
+          await text(index, 'fox', { publishers }),
+          await near(index, 0, { publishers }),
+        ])
+          assert.deepEqual(idsOf(found), [own.id])
+      }
+    },
+  )
 
   check('better rows of other orgs, categories and models take no place', async (index) => {
     const own = pointing(80, { text: 'a fox among many other words that make it rank low' })
@@ -156,110 +123,6 @@ function scope(check: Check) {
     assert.deepEqual(idsOf(await near(index, 5)), sorted)
     assert.equal((await text(index, 'fox', { limit: 4 })).length, 4)
     assert.equal((await near(index, 5, { limit: 4 })).length, 4)
-  })
-}
-
-function words(check: Check) {
-  check('word forms, case and accents do not matter', async (index) => {
-    const row = passage('Résumés of the running DEPLOYMENTS')
-    await index.write([row])
-    for (const query of ['resume', 'RÉSUMÉ', 'runs', 'deployed', 'deployment guide']) {
-      assert.deepEqual(idsOf(await text(index, query)), [row.id], query)
-    }
-  })
-
-  check('the row with more and rarer words comes first', async (index) => {
-    const both = passage('database migration')
-    const one = passage('database backup')
-    await index.write([one, both, passage('something else')])
-    assert.deepEqual(idsOf(await text(index, 'database migration')), [both.id, one.id])
-  })
-
-  check('a small typing mistake does not lose a row', async (index) => {
-    const row = passage('Reset the password before the deployment of the migration')
-    await index.write([row, passage('A lazy dog')])
-    await index.upkeep()
-    for (const query of ['pasword', 'deploymnet', 'migraton guide', 'reste passwrod', 'pássword']) {
-      assert.deepEqual(idsOf(await text(index, query)), [row.id], query)
-    }
-  })
-
-  check('stop words decide nothing unless there is nothing else', async (index) => {
-    const rows = [passage('the dog and the fox'), passage('to be or not to be')]
-    await index.write(rows)
-    assert.deepEqual(idsOf(await text(index, 'what is the dog')), [rows[0]?.id])
-    assert.deepEqual(idsOf(await text(index, '"to be or not to be"')), [rows[1]?.id])
-    assert.deepEqual(idsOf(await text(index, 'to be')), [rows[1]?.id])
-  })
-
-  check('a right word brings no look-alikes, nor does a short one', async (index) => {
-    const rows = ['wallet', 'ballet', 'mallet', 'cat'].map((word) => passage(word))
-    await index.write(rows)
-    await index.upkeep()
-    assert.deepEqual(idsOf(await text(index, 'the wallet')), [rows[0]?.id])
-    assert.deepEqual(await text(index, 'bat'), [])
-  })
-
-  check('a hash, a key and a very long word are words like others', async (index) => {
-    const hash = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'
-    const row = passage(`The checksum is ${hash}`)
-    await index.write([row])
-    await index.upkeep()
-    assert.deepEqual(idsOf(await text(index, `what is ${hash}`)), [row.id])
-    const unknown = [hash.replace('9f', 'f9'), 'donaudampfschifffahrt'.repeat(8), 'ab1'.repeat(300)]
-    for (const query of unknown) assert.deepEqual(await text(index, query), [], query)
-  })
-
-  check('Chinese and names with dots are found by their words', async (index) => {
-    const chinese = passage('社团的数据库每天晚上备份一次')
-    const code = passage('Run node.js with foo_bar and mail ada@example.org')
-    await index.write([chinese, code])
-    assert.deepEqual(idsOf(await text(index, '数据库')), [chinese.id])
-    for (const query of ['node', 'foo', 'example.org', 'node.js']) {
-      assert.deepEqual(idsOf(await text(index, query)), [code.id], query)
-    }
-  })
-}
-
-function syntax(check: Check) {
-  check('a phrase must occur as it stands', async (index) => {
-    const [phrase, scattered] = [passage('a brown fox jumps'), passage('the fox is brown')]
-    await index.write([phrase, scattered])
-    assert.deepEqual(idsOf(await text(index, '"brown fox"')), [phrase.id])
-    assert.deepEqual(idsOf(await text(index, '"brown fox" OR "is brown"')).length, 2)
-    assert.deepEqual(await text(index, '"fox brown"'), [])
-  })
-
-  check('a word after a minus must not occur', async (index) => {
-    const [red, blue] = [passage('red fox'), passage('blue fox')]
-    await index.write([red, blue])
-    assert.deepEqual(idsOf(await text(index, 'fox -blue')), [red.id])
-    assert.deepEqual(idsOf(await text(index, 'fox -"red fox"')), [blue.id])
-    assert.deepEqual(await text(index, '-blue'), [])
-  })
-
-  check('words joined by OR are alternatives', async (index) => {
-    const rows = ['a fox', 'a dog', 'a cow'].map((words) => passage(words))
-    await index.write(rows)
-    assert.deepEqual(idsOf(await text(index, 'fox OR dog')).sort(), idsOf(rows.slice(0, 2)).sort())
-  })
-
-  check('no query is an error', async (index) => {
-    await index.write([passage('fox')])
-    const odd = [
-      '',
-      ' ',
-      '"',
-      '""',
-      '-',
-      'the of',
-      'OR',
-      '( AND *:~^\\/ )',
-      '%_\' "; drop',
-      '\u0000',
-    ]
-    for (const query of odd) assert.deepEqual(await text(index, query), [], query)
-    assert.equal((await text(index, 'fox '.repeat(250))).length, 1)
   })
 }
 

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createLog } from '@guildhall/service/log'
-import { indexConformance, passage, vectorAt } from './conformance.ts'
+import { indexConformance } from './conformance.ts'
+import { passage, vectorAt } from './conformance-rows.ts'
 import { openEmbedded } from './embedded.ts'
 
 const log = createLog('test', { format: 'json', level: 'silent' })
@@ -34,7 +35,10 @@ test('an index opened again holds its rows and is not new', async (t) => {
   const second = await open(t, { dir })
   assert.equal(second.created, false)
   const expected = [{ id: row.id, version: row.version }]
-  assert.deepEqual(await second.searchText({ org: 1, query: 'fox', limit: 5 }), expected)
+  assert.deepEqual(
+    await second.searchText({ org: 1, publishers: [], query: 'fox', limit: 5 }),
+    expected,
+  )
 })
 
 test('a damaged index says that it can be rebuilt, to the operator and not to callers', async (t) => {

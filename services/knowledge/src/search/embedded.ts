@@ -1,27 +1,15 @@
 import { AppError } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
-import {
-  type Connection,
-  connect,
-  type FullTextQuery,
-  Index,
-  MatchQuery,
-  type Table,
-} from '@lancedb/lancedb'
-import type { Hit, IndexRow, PassageIndex, TextQuery, VectorQuery } from './index.ts'
+import { type Connection, connect, Index, type Table } from '@lancedb/lancedb'
+import type { IndexRow, PassageIndex } from './index.ts'
 import { ROW_SCHEMA, rowBatch } from './lance-rows.ts'
-import { exactQuery, spellingQuery } from './lance-text.ts'
-import { parseQuery } from './query.ts'
+import { integer, quoted, searchText, searchVector } from './lance-search.ts'
 
 const TABLE = 'passages'
 /** Rows of one commit: 1024 floats each, so 4 MB. */
 const BATCH_ROWS = 1000
 /** Up to here comparing with every vector takes some 10 ms and is exact (dependencies-lab.md § 5). */
 const FLAT_ROWS = 20_000
-/** Candidates HNSW keeps while it looks: recall 0.98 at 100 for ten results; we ask for 50. */
-const HNSW_EF = 200
-/** Exact distances are computed for this many times the limit, because the index holds rounded vectors. */
-const HNSW_REFINE = 2
 /** Files of older states are kept this long for searches that still read them. */
 const KEEP_OLD_STATES_MS = 10 * 60_000
 /** Folding new rows into the indexes takes at most one part in ten of the writer's time. */
@@ -227,79 +215,4 @@ async function indexVectors(table: Table, flatRows: number): Promise<void> {
   if (indexed || (await table.countRows('vector is not null')) < flatRows) return
   const config = Index.hnswSq({ distanceType: 'cosine', numPartitions: 1 })
   await table.createIndex('vector', { config })
-}
-
-async function searchText(table: Table, query: TextQuery): Promise<Hit[]> {
-  const parsed = parseQuery(query.query)
-  const exact = exactQuery(parsed)
-  const found = exact ? await matches(table, exact, query) : []
-  if (found.length >= query.limit || parsed.required.length > 0) return found.map(hit)
-  const unknown = await unknownWords(table, parsed.words, found, query)
-  const spelling = spellingQuery(unknown, parsed.excluded)
-  const likely = spelling ? await matches(table, spelling, query) : []
-  const seen = new Set(found.map(({ id }) => id))
-  return [...found, ...likely.filter(({ id }) => !seen.has(id))].slice(0, query.limit).map(hit)
-}
-
-/**
- * Words that no row in sight holds: only these are taken for misspelt, so that a right word brings no
- * look-alikes. Most stand in the rows found already; only the others are looked for.
- */
-async function unknownWords(
-  table: Table,
-  words: readonly string[],
-  found: readonly Ranked[],
-  query: TextQuery,
-): Promise<string[]> {
-  const held = new Set(found.flatMap((row) => row.words.split(' ')))
-  const asked = words.filter((word) => !held.has(word.toLowerCase()))
-  const hits = await Promise.all(
-    asked.map((word) => matches(table, new MatchQuery(word, 'text'), { ...query, limit: 1 })),
-  )
-  return asked.filter((_, index) => hits[index]?.length === 0)
-}
-
-async function matches(table: Table, text: FullTextQuery, query: TextQuery): Promise<Ranked[]> {
-  const rows = await table
-    .query()
-    .fullTextSearch(text)
-    .where(visible(query))
-    .select(['id', 'version', 'words', '_score'])
-    .limit(query.limit)
-    .toArray()
-  return ranked(rows, (row) => -row._score)
-}
-
-async function searchVector(table: Table, query: VectorQuery): Promise<Hit[]> {
-  const rows = await table
-    .vectorSearch(query.vector)
-    .distanceType('cosine')
-    .ef(Math.max(HNSW_EF, query.limit))
-    .refineFactor(HNSW_REFINE)
-    .where(`(${visible(query)}) and model = ${quoted(query.model)}`)
-    .select(['id', 'version', '_distance'])
-    .limit(query.limit)
-    .toArray()
-  const near = rows.filter((row) => row._distance <= query.maxDistance)
-  return ranked(near, (row) => row._distance).map(hit)
-}
-
-type Ranked = Hit & { words: string; _score: number; _distance: number }
-
-const hit = ({ id, version }: Ranked): Hit => ({ id, version })
-
-const ranked = (rows: Ranked[], cost: (row: Ranked) => number): Ranked[] =>
-  rows.sort((a, b) => cost(a) - cost(b) || (a.id < b.id ? -1 : 1))
-
-function visible({ org, category }: { org: number; category?: string | undefined }): string {
-  const own = `(org = ${integer(org)} or public = true)`
-  return category === undefined ? own : `${own} and category = ${quoted(category)}`
-}
-
-/** A string literal of LanceDB's SQL. */
-const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`
-
-function integer(value: number): number {
-  if (Number.isInteger(value)) return value
-  throw new TypeError(`${value} is not an org id`)
 }

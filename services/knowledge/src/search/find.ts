@@ -2,6 +2,7 @@ import type { SearchResult, search } from '@guildhall/contracts/knowledge'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { fuse } from './fuse.ts'
+import type { Scope } from './index.ts'
 import { textsOfSpans, visiblePassages } from './queries.ts'
 import { joinedText, type Span, spansOf, withoutCovered } from './spans.ts'
 
@@ -18,9 +19,9 @@ export async function findPassages(
   org: { id: number },
   query: Query,
 ): Promise<{ results: SearchResult[]; dense: boolean }> {
-  const { db, index } = deps
+  const { db, index, publishers } = deps
   const { top_k = DEFAULTS.top_k, window = DEFAULTS.window, category } = query
-  const scope = { org: org.id, category, limit: CANDIDATES }
+  const scope = { org: org.id, publishers: await publishers(), category, limit: CANDIDATES }
   const [byText, byMeaning] = await Promise.all([
     index.searchText({ ...scope, query: query.query }),
     nearest(deps, scope, query),
@@ -43,7 +44,7 @@ export async function findPassages(
 /** The nearest passages by the caller's own vector, else by the embedder's; nothing where neither is to be had. */
 async function nearest(
   { index, embedder, config }: Deps,
-  scope: { org: number; category: string | undefined; limit: number },
+  scope: Scope,
   { query, embedding, embedding_model }: Query,
 ) {
   const vector = embedding ? Float32Array.from(embedding) : await embedder?.query(query)

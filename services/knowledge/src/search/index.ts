@@ -13,9 +13,10 @@ export interface IndexRow {
   vector: Float32Array | null
 }
 
-/** Sees rows of `org` and public rows of any org, in `category` if given. */
-interface Scope {
+/** Sees rows of `org` and public rows of `publishers`, in `category` if given. */
+export interface Scope {
   org: number
+  publishers: readonly number[]
   category?: string | undefined
   limit: number
 }

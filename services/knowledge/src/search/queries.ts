@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
 import type { Db } from '../db.ts'
+import type { Scope } from './index.ts'
 import type { Span } from './spans.ts'
 
-/** A passage that may be shown: of a current version, and the org's own or public. */
+/** A passage that may be shown: of a current version, and the org's own or a publisher's public one. */
 export interface Passage {
   id: string
   version_id: string
@@ -23,7 +24,7 @@ export interface Passage {
 /** Those of the index's hits that are still what the database holds and the org may see, in no order. */
 export function visiblePassages(
   db: Db,
-  { org, category }: { org: number; category: string | undefined },
+  { org, publishers, category }: Omit<Scope, 'limit'>,
   ids: string[],
 ): Promise<Passage[]> {
   let query = db
@@ -34,7 +35,15 @@ export function visiblePassages(
     .select(['fetched_at', 'key', 'sources.title', 'sources.url'])
     .select(['sources.category', 'sources.public'])
     .where('chunks.id', '=', sql<string>`any(${ids}::uuid[])`)
-    .where((where) => where.or([where('org_id', '=', org), where('sources.public', '=', true)]))
+    .where((where) =>
+      where.or([
+        where('org_id', '=', org),
+        where.and([
+          where('sources.public', '=', true),
+          where('org_id', '=', sql<number>`any(${publishers}::int[])`),
+        ]),
+      ]),
+    )
   if (category !== undefined) query = query.where('sources.category', '=', category)
   return query.execute()
 }

@@ -197,3 +197,19 @@ async function noteRemoved(trx: Trx, source: { id: string; org_id: number }, ver
     .values(versions.map((version_id) => ({ version_id, source_id, org_id })))
     .execute()
 }
+
+export async function keysOfOrg(db: Db, orgId: number): Promise<string[]> {
+  const rows = await db.selectFrom('sources').select('key').where('org_id', '=', orgId).execute()
+  return rows.map(({ key }) => key)
+}
+
+/** Ids of the org's sources of which the index still holds versions that are gone. */
+export async function unsweptSources(db: Db, orgId: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('removed_versions')
+    .select('source_id')
+    .distinct()
+    .where('org_id', '=', orgId)
+    .execute()
+  return rows.map(({ source_id }) => source_id)
+}

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { ask } from '@guildhall/bus/calls'
 import { busAs } from '@guildhall/bus/testing'
 import type { ErrorEvent } from '@guildhall/contracts/event'
 import { listErrors } from '@guildhall/contracts/ops'
+import { purgeOrgOf } from '@guildhall/contracts/orgs'
 import { newId } from '@guildhall/service/id'
 import { until } from '@guildhall/service/testing'
+import { storeAudit } from '../audit/store.ts'
 import { testOps } from '../testing.ts'
 import { firstFrameOfOurs, storeError } from './store.ts'
 
@@ -46,6 +49,23 @@ async function setUp(t: TestContext) {
   }
   return { ...ops, list }
 }
+
+test('a purge of an org deletes its errors and keeps its audit lines', async (t) => {
+  const { db, settings, list } = await setUp(t)
+  await storeError(db, event({ org_id: 1 }))
+  await storeError(db, event({ org_id: 2 }))
+  await storeError(db, event({ org_id: null }))
+  const id = newId()
+  const actor = { source: 'http', actor_kind: 'officer', actor_id: '12345' }
+  const line = { id, created_at: '2031-01-01T00:00:00.000Z', action: 'auth.org.created', ...actor }
+  await storeAudit(db, { ...line, org_id: 1, status: null, details: {} })
+  const auth = await busAs(t, { url: settings.NATS_URL, peer: 'auth' })
+  for (let n = 0; n < 2; n++) await ask(auth, purgeOrgOf('ops'), { org_id: 1 })
+  const { errors } = await list()
+  assert.deepEqual(errors.map(({ org_id }) => org_id).sort(), [2, null])
+  const lines = await db.selectFrom('audit_entries').select('id').execute()
+  assert.deepEqual(lines, [{ id }])
+})
 
 test('errors that differ in ids and numbers alone are one group', async (t) => {
   const { db, list } = await setUp(t)

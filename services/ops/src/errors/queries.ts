@@ -26,3 +26,8 @@ export async function errorGroups(
     last_seen: last_seen.toISOString(),
   }))
 }
+
+/** Deletes every error of an org. */
+export async function deleteErrorsOf(db: Db, orgId: number) {
+  await db.deleteFrom('error_groups').where('org_id', '=', orgId).execute()
+}

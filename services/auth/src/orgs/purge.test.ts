@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { answer, ask } from '@guildhall/bus/calls'
+import { busAs } from '@guildhall/bus/testing'
+import { purgeOrg, purgeOrgOf } from '@guildhall/contracts/orgs'
+import { putSecret } from '@guildhall/contracts/secrets'
+import { addOrg, deactivateOrg } from '@guildhall/contracts/superadmin'
+import { createMachineToken } from '@guildhall/contracts/tokens'
+import { people, servers } from '@guildhall/sandbox/demo'
+import { AppError } from '@guildhall/service/errors'
+import { callerOf, officer, testAuth } from '../testing.ts'
+
+const superadmin = { kind: 'superadmin' as const, ...callerOf(people.superadmin) }
+
+/** A deactivated org with a secret and a token, and the other services over the broker. */
+async function deactivated(t: Parameters<typeof busAs>[0]) {
+  const auth = await testAuth(t)
+  const { as, org, settings } = auth
+  const asked: string[] = []
+  const broken = new Set<string>()
+  for (const service of ['knowledge', 'ops'] as const) {
+    const bus = await busAs(t, { url: settings.NATS_URL, peer: service })
+    answer(bus, purgeOrgOf(service), async ({ org_id }) => {
+      if (broken.has(service)) throw new AppError('unavailable', 'x.broken', 'it is broken')
+      asked.push(`${service} ${org_id}`)
+      return {}
+    })
+    await bus.nats.flush()
+  }
+  const params = { org_id: String(org.id) }
+  const client = as({ caller: officer(), org })
+  await client.call(putSecret, { params: { ...params, name: 'app_x' }, body: { value: 'x' } })
+  const body = { name: 'app', kind: 'app' as const, scopes: ['org:read' as const] }
+  await client.call(createMachineToken, { params, body })
+  const operator = await busAs(t, { url: settings.NATS_URL, peer: 'operator' })
+  return {
+    ...auth,
+    asked,
+    broken,
+    deactivate: () => as({ caller: superadmin, org }).call(deactivateOrg, { params }),
+    purge: (prefix = 'demo') => ask(operator, purgeOrg, { prefix }),
+  }
+}
+
+test('an active org is not purged, nor is one that never was', async (t) => {
+  const { purge, asked } = await deactivated(t)
+  await assert.rejects(purge(), { code: 'org.active' })
+  await assert.rejects(purge('nobody'), { code: 'org.not_found' })
+  assert.deepEqual(asked, [])
+})
+
+test('a purge deletes the org here and everywhere, and may be repeated', async (t) => {
+  const { purge, deactivate, asked, db, org, as } = await deactivated(t)
+  await deactivate()
+  const all = { org_id: org.id, acknowledged: ['knowledge', 'ops'], missing: [] }
+  assert.deepEqual(await purge(), all)
+  for (const table of ['orgs', 'secrets', 'machine_tokens'] as const)
+    assert.deepEqual(await db.selectFrom(table).selectAll().execute(), [], table)
+  assert.deepEqual(await Promise.all([purge(), purge()]), [all, all])
+  assert.equal(asked.filter((line) => line === `knowledge ${org.id}`).length, 3)
+  const lines = await db.selectFrom('outbox').select('payload').execute()
+  const purges = lines.filter(
+    ({ payload }) => 'action' in payload && payload.action === 'auth.org.purged',
+  )
+  assert.equal(purges.length, 1)
+
+  // the chat server is free again, the prefix is not
+  const client = as({ caller: superadmin })
+  const wanted = { name: 'Demo Club', chat_server_id: servers.demo.id }
+  const taken = await client.call(addOrg, { body: { ...wanted, prefix: 'demo' } })
+  assert.ok(taken.status === 409 && taken.body.code === 'org.prefix_taken')
+  assert.equal((await client.call(addOrg, { body: wanted })).status, 201)
+  assert.deepEqual(await purge(), all, 'still the old one')
+})
+
+test('a service that does not acknowledge is named, and asked again', async (t) => {
+  const { purge, deactivate, broken, org } = await deactivated(t)
+  await deactivate()
+  broken.add('knowledge')
+  assert.deepEqual(await purge(), {
+    org_id: org.id,
+    acknowledged: ['ops'],
+    missing: [{ service: 'knowledge', reason: 'it is broken' }],
+  })
+  broken.clear()
+  assert.deepEqual((await purge()).missing, [])
+})

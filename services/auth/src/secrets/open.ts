@@ -1,0 +1,36 @@
+import type { Service } from '@guildhall/contracts/names'
+import { AppError } from '@guildhall/service/errors'
+import type { Deps } from '../deps.ts'
+import { knownOrg } from '../orgs/queries.ts'
+import { secretSealer, secretsOf } from './queries.ts'
+import { declaredSecret } from './rules.ts'
+
+/** The values of those of the named secrets that are set. Throws where one is not declared for the reader. */
+export async function openSecretsFor(
+  reader: Service,
+  deps: Deps,
+  { org_id, names }: { org_id: number; names: readonly string[] },
+): Promise<Record<string, string>> {
+  const foreign = names.find((name) => !declaredSecret(name).readers.includes(reader))
+  if (foreign !== undefined)
+    throw new AppError(
+      'forbidden',
+      'secret.other_reader',
+      `${foreign} is not declared for ${reader}: add it to its readers in libs/contracts/src/secrets.ts`,
+    )
+  await knownOrg(deps.db, org_id)
+  return openSecrets(deps, org_id, names)
+}
+
+/** The values of those of the named secrets that are set. */
+export async function openSecrets(
+  { db, config }: Deps,
+  org_id: number,
+  names: readonly string[],
+): Promise<Record<string, string>> {
+  const sealer = secretSealer(config)
+  const rows = (await secretsOf(db, org_id)).filter(({ name }) => names.includes(name))
+  const open = ({ name, sealed_value }: (typeof rows)[0]) =>
+    sealer.open(sealed_value, { org: org_id, field: name }).toString('utf8')
+  return Object.fromEntries(rows.map((row) => [row.name, open(row)]))
+}

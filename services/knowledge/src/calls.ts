@@ -1,0 +1,13 @@
+import { answer } from '@guildhall/bus/calls'
+import type { Bus } from '@guildhall/bus/connect'
+import { purgeOrgOf } from '@guildhall/contracts/orgs'
+import type { Deps } from './deps.ts'
+import { purgeSources } from './sources/purge.ts'
+
+/** What knowledge answers over NATS. */
+export function answerCalls(bus: Bus, deps: Deps) {
+  answer(bus, purgeOrgOf('knowledge'), async ({ org_id }) => {
+    await purgeSources(deps, org_id)
+    return {}
+  })
+}
