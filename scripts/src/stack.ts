@@ -165,7 +165,7 @@ function settingsOf({ env, home, keys, port, url, servers, sandbox }: Made): Env
 }
 
 function sandboxSettings(
-  { world, chatApiUrl, chatAuthorizeUrl, embeddingsUrl, clientUrl }: Sandbox,
+  { world, chatApiUrl, chatAuthorizeUrl, embeddingsUrl, clientUrl, ...sandbox }: Sandbox,
   url: string,
 ): Env {
   const { clientId, clientSecret, botToken } = world.application
@@ -180,6 +180,9 @@ function sandboxSettings(
     CHAT_AUTHORIZE_URL: chatAuthorizeUrl,
     EMBEDDINGS_URL: embeddingsUrl,
     EMBEDDINGS_MODEL: 'demo',
+    PODHOST_API_URL: sandbox.podhostUrl,
+    CODE_HOST_API_URL: sandbox.codeHostUrl,
+    NOTES_API_URL: sandbox.notesUrl,
   }
 }
 

@@ -54,6 +54,11 @@ export function demoWorld(): World {
     ],
     guilds: [demoClub(), rivalClub()],
     faults: {},
+    keys: {
+      podhost: 'sandbox-podhost-key',
+      codeHost: 'sandbox-code-host-token',
+      notes: 'sandbox-notes-key',
+    },
   }
 }
 

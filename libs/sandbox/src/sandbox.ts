@@ -1,6 +1,7 @@
 import { AppError } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
 import Fastify from 'fastify'
+import { accountRoutes } from './accounts/routes.ts'
 import { chatApi } from './chat/api.ts'
 import { authorizePage } from './chat/authorize.ts'
 import { createGrants } from './chat/grants.ts'
@@ -36,6 +37,10 @@ export interface Sandbox {
   chatAuthorizeUrl: string
   embeddingsUrl: string
   clientUrl: string
+  /** What PODHOST_API_URL, CODE_HOST_API_URL and NOTES_API_URL must be. */
+  podhostUrl: string
+  codeHostUrl: string
+  notesUrl: string
   /** Loads the embedding model ahead of its first use. */
   warm(): Promise<void>
   stop(): Promise<void>
@@ -60,6 +65,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   authorizePage(app, { world, grants, redirectUris })
   chatApi(app, { world, grants })
   embeddingRoutes(app, { world, model })
+  accountRoutes(app, { world })
   clientPage(app, gatewayUrl)
   const url = await app.listen({ host, port })
   log.debug({ url }, 'The sandbox of outside services is up')
@@ -70,6 +76,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     chatAuthorizeUrl: `${url}/chat/oauth2/authorize`,
     embeddingsUrl: `${url}/embeddings/v1`,
     clientUrl: `${url}/client`,
+    podhostUrl: `${url}/podhost/v2`,
+    codeHostUrl: `${url}/code-host`,
+    notesUrl: `${url}/notes`,
     warm: () => model.warm(),
     async stop() {
       await Promise.all([app.close(), model.stop()])

@@ -4,6 +4,8 @@ export interface World {
   users: WorldUser[]
   guilds: Guild[]
   faults: Faults
+  /** The keys that the pod host, the code host and the notes service accept. */
+  keys: { podhost: string; codeHost: string; notes: string }
   /** The key that the embeddings service asks for; any or none will do where nothing is said. */
   embeddingsKey?: string | undefined
 }
