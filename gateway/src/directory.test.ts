@@ -36,6 +36,8 @@ test('a decision is kept until valid_until and no longer', async (t) => {
   assert.equal(asked, 3, 'of another org, nothing was known')
   await directory.decide({ ...person, type: 'app' }, 1)
   assert.equal(asked, 4, 'an app token is decided by itself')
+  tellChanged(auth, changed.org, 1)
+  await until(async () => (await decide()) === false && asked === 5)
 })
 
 test('a machine token is asked for once and again when it has changed', async (t) => {

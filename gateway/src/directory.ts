@@ -61,6 +61,8 @@ export function createDirectory(bus: Bus) {
   onChanged(bus, changed.org, () => {
     orgs.clear()
     tokens.clear() // they carry their org
+    decisions.clear() // its officer role may be another one
+    memberships.clear()
   })
   onChanged(bus, changed.machineToken, () => tokens.clear())
 

@@ -168,7 +168,7 @@ function settingsOf({ env, home, keys, port, url, servers, sandbox }: Made): Env
 }
 
 function sandboxSettings(
-  { world, chatApiUrl, chatAuthorizeUrl, embeddingsUrl, clientUrl, identityUrl }: Sandbox,
+  { world, chatApiUrl, chatAuthorizeUrl, embeddingsUrl, clientUrl, ...sandbox }: Sandbox,
   url: string,
 ): Env {
   const { clientId, clientSecret, botToken } = world.application
@@ -184,9 +184,12 @@ function sandboxSettings(
     EMBEDDINGS_URL: embeddingsUrl,
     EMBEDDINGS_MODEL: 'demo',
     ACCOUNTS_BASE_URL: url,
-    IDP_API_URL: identityUrl,
+    IDP_API_URL: sandbox.identityUrl,
     IDP_SECRET_KEY: world.identity.secretKey,
     IDP_AUTHORIZED_PARTIES: world.identity.authorizedParty,
+    PODHOST_API_URL: sandbox.podhostUrl,
+    CODE_HOST_API_URL: sandbox.codeHostUrl,
+    NOTES_API_URL: sandbox.notesUrl,
   }
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { putIntegration, testIntegration } from '@guildhall/contracts/integrations'
 import { putSource, search } from '@guildhall/contracts/knowledge'
 import { listAudit } from '@guildhall/contracts/ops'
 import { getOrg } from '@guildhall/contracts/orgs'
@@ -115,4 +116,15 @@ test("what is the superadmin's and another club's is refused", async (t) => {
   assert.equal((await rivalOfficer.call(listSecrets, { params: { org_id } })).status, 403)
   const listed = await officer.call(listSecrets, { params: { org_id } })
   assert.ok(listed.status === 200 && listed.body.secrets.some(({ set }) => set))
+
+  const params = { org: 'demo', key: 'code_host' }
+  const tried = async () => (await officer.call(testIntegration, { params })).body
+  assert.deepEqual(await tried(), {
+    ok: false,
+    message: 'It refuses the key (401). Make a new one and set it.',
+  })
+  const fields = { github_token: stack.sandbox.world.keys.codeHost }
+  assert.equal((await officer.call(putIntegration, { params, body: { fields } })).status, 200)
+  assert.deepEqual(await tried(), { ok: true, message: 'It answers and accepts the key.' })
+  assert.equal((await rivalOfficer.call(testIntegration, { params })).status, 403)
 })

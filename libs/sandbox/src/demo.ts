@@ -67,6 +67,11 @@ export function demoWorld(): World {
       users: Object.values(accounts).map((account) => ({ ...account })),
     },
     faults: {},
+    keys: {
+      podhost: 'sandbox-podhost-key',
+      codeHost: 'sandbox-code-host-token',
+      notes: 'sandbox-notes-key',
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 import { AppError } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
 import Fastify from 'fastify'
+import { accountRoutes } from './accounts/routes.ts'
 import { chatApi } from './chat/api.ts'
 import { authorizePage } from './chat/authorize.ts'
 import { createGrants } from './chat/grants.ts'
@@ -43,6 +44,10 @@ export interface Sandbox {
   identityUrl: string
   /** Session tokens of the identity provider, as its browser client would hold them. */
   identityToken: Identity['token']
+  /** What PODHOST_API_URL, CODE_HOST_API_URL and NOTES_API_URL must be. */
+  podhostUrl: string
+  codeHostUrl: string
+  notesUrl: string
   /** Loads the embedding model ahead of its first use. */
   warm(): Promise<void>
   stop(): Promise<void>
@@ -68,6 +73,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const chatRequests = new Map<string, number>()
   chatApi(app, { world, grants }, chatRequests)
   embeddingRoutes(app, { world, model })
+  accountRoutes(app, { world })
   clientPage(app, gatewayUrl)
   const identity = await createIdentity(world)
   identityRoutes(app, world, identity)
@@ -83,6 +89,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     clientUrl: `${url}/client`,
     identityUrl: `${url}/identity`,
     identityToken: identity.token,
+    podhostUrl: `${url}/podhost/v2`,
+    codeHostUrl: `${url}/code-host`,
+    notesUrl: `${url}/notes`,
     warm: () => model.warm(),
     async stop() {
       await Promise.all([app.close(), model.stop()])

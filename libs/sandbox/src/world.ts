@@ -7,6 +7,8 @@ export interface World {
   faults: Faults
   /** What the chat platform takes of each route, guild and credential; 50 requests a second where nothing is said. */
   chatLimit?: { requests: number; seconds: number } | undefined
+  /** The keys that the pod host, the code host and the notes service accept. */
+  keys: { podhost: string; codeHost: string; notes: string }
   /** The key that the embeddings service asks for; any or none will do where nothing is said. */
   embeddingsKey?: string | undefined
 }

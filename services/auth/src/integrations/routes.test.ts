@@ -71,7 +71,7 @@ test('its fields are secrets of the org, and the audit line has only their names
   const lines = await auth.db.selectFrom('outbox').select('payload').orderBy('id').execute()
   const said = lines.map(({ payload }) => (payload as { details: object }).details)
   assert.deepEqual(said, [
-    { key: 'renderer', stored: ['renderer_api_key', 'renderer_url'], deleted: [] },
+    { key: 'renderer', stored: ['renderer_url', 'renderer_api_key'], deleted: [] },
     { key: 'renderer', stored: [], deleted: ['renderer_api_key'] },
   ])
 })

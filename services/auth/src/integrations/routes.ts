@@ -12,6 +12,7 @@ import {
 import type { App } from '@guildhall/service/app'
 import type { Trx } from '../db.ts'
 import type { Deps } from '../deps.ts'
+import { lockOrg } from '../orgs/queries.ts'
 import { openSecrets } from '../secrets/open.ts'
 import { removeSecret, secretSealer, secretsOf, storeSecret } from '../secrets/queries.ts'
 import { checkValue } from '../secrets/rules.ts'
@@ -39,6 +40,7 @@ export function integrationRoutes(app: App, deps: Deps) {
     const given = sealed(org.id, fields)
     const row = { org_id: org.id, updated_at: now(), updated_by: caller.chat_user_id }
     await db.transaction().execute(async (trx) => {
+      await lockOrg(trx, org.id)
       for (const one of given) await writeField(trx, { ...row, ...one })
       await enqueue(trx, audit(integrationChanged, caller, org, { key, ...namesOf(given) }))
     })
@@ -64,11 +66,10 @@ export function integrationRoutes(app: App, deps: Deps) {
     return (await secretsOf(db, orgId)).map(({ name }) => name)
   }
 
-  /** By name, so that two who write at once lock the rows in one order. */
+  /** What is to be written; checked and sealed before anything is. */
   function sealed(org: number, fields: Record<string, string | null>) {
     const sealer = secretSealer(config)
-    const pairs = Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1))
-    return pairs.map(([name, value]) => {
+    return Object.entries(fields).map(([name, value]) => {
       if (value === null) return { name, sealed_value: null }
       checkValue(name, value, `/body/fields/${name}`)
       return { name, sealed_value: sealer.seal(value, { org, field: name }) }

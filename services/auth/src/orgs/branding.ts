@@ -4,7 +4,7 @@ import { changed } from '@guildhall/contracts/event'
 import { brandingChanged, getBranding, putBranding } from '@guildhall/contracts/orgs'
 import type { App } from '@guildhall/service/app'
 import type { Deps } from '../deps.ts'
-import { knownOrg, updateOrg } from './queries.ts'
+import { knownOrg, lockOrg, updateOrg } from './queries.ts'
 import { brandingOf } from './rules.ts'
 
 export function brandingRoutes(app: App, { db, bus }: Deps) {
@@ -12,6 +12,7 @@ export function brandingRoutes(app: App, { db, bus }: Deps) {
 
   app.implement(putBranding, async ({ org, caller, body }) => {
     const row = await db.transaction().execute(async (trx) => {
+      await lockOrg(trx, org.id)
       await enqueue(trx, audit(brandingChanged, caller, org, { fields: Object.keys(body) }))
       return updateOrg(trx, org.id, body)
     })

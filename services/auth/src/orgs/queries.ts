@@ -39,9 +39,11 @@ export function insertOrg(
     .executeTakeFirst()
 }
 
-/** The org under its lock, active or not, so that two who change it at once both count. */
-export function lockOrg(trx: Trx, id: number): Promise<OrgRow | undefined> {
-  return trx.selectFrom('orgs').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+/** The active org under its lock, so that two who change it at once both count. Throws as `knownOrg` does. */
+export async function lockOrg(trx: Trx, id: number): Promise<OrgRow> {
+  const row = await activeOrgs(trx).where('id', '=', id).forUpdate().executeTakeFirst()
+  if (!row) throw notFound()
+  return row
 }
 
 export function lockOrgByPrefix(trx: Trx, prefix: string): Promise<OrgRow | undefined> {

@@ -3,7 +3,6 @@ import { audit, enqueue } from '@guildhall/bus/outbox'
 import { changed } from '@guildhall/contracts/event'
 import type { ModuleName } from '@guildhall/contracts/names'
 import { modulesSwitched } from '@guildhall/contracts/orgs'
-import { notFound } from '@guildhall/service/errors'
 import type { Deps } from '../deps.ts'
 import { lockOrg, updateOrg } from './queries.ts'
 import { modulesOf, switchedOff } from './rules.ts'
@@ -17,7 +16,6 @@ export async function switchModulesOf(
 ) {
   const row = await db.transaction().execute(async (trx) => {
     const org = await lockOrg(trx, id)
-    if (!org?.active) throw notFound()
     await enqueue(trx, audit(modulesSwitched, by, { id }, { modules: switches }))
     return updateOrg(trx, id, { modules_off: switchedOff(org.modules_off, switches) })
   })

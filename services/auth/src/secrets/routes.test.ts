@@ -128,6 +128,19 @@ test('of ten who set one secret at once one makes it, and one value stays', asyn
   assert.ok(values.includes(embeddings_api_key ?? ''))
 })
 
+test('of ten who add the two hundredth secret at once one succeeds', async (t) => {
+  const auth = await testAuth(t)
+  const { put } = clientOf(auth)
+  const rest = { org_id: auth.org.id, sealed_value: 'x', updated_at: new Date(), updated_by: '1' }
+  const rows = Array.from({ length: 199 }, (_, n) => ({ ...rest, name: `app_${n}` }))
+  await auth.db.insertInto('secrets').values(rows).execute()
+  const replies = await Promise.all(Array.from({ length: 10 }, (_, n) => put(`app_new${n}`, VALUE)))
+  const made = replies.filter(({ status }) => status === 201)
+  assert.equal(made.length, 1)
+  const refused = replies.filter((reply) => reply.status === 409)
+  assert.equal(refused.length, 9)
+})
+
 test('a service is told the values declared for it and no others', async (t) => {
   const auth = await testAuth(t)
   const { put } = clientOf(auth)

@@ -11,8 +11,9 @@ import {
 import type { App } from '@guildhall/service/app'
 import { AppError } from '@guildhall/service/errors'
 import type { Deps } from '../deps.ts'
+import { lockOrg } from '../orgs/queries.ts'
 import { removeSecret, secretSealer, secretsOf, storeSecret } from './queries.ts'
-import { checkValue, declaredSecret, shownSecret, shownSecrets } from './rules.ts'
+import { checkCount, checkValue, declaredSecret, shownSecret, shownSecrets } from './rules.ts'
 
 export function secretRoutes(app: App, { db, bus, config, now }: Deps) {
   const sealer = secretSealer(config)
@@ -26,8 +27,11 @@ export function secretRoutes(app: App, { db, bus, config, now }: Deps) {
     const sealed_value = sealer.seal(body.value, { org: org.id, field: name })
     const by = { updated_at: now(), updated_by: caller.chat_user_id }
     const row = await db.transaction().execute(async (trx) => {
+      await lockOrg(trx, org.id) // its secrets are counted under its lock
+      const stored = await storeSecret(trx, { org_id: org.id, name, sealed_value, ...by })
+      if (stored.made) checkCount(await secretsOf(trx, org.id))
       await enqueue(trx, audit(secretStored, caller, org, { name }))
-      return storeSecret(trx, { org_id: org.id, name, sealed_value, ...by })
+      return stored
     })
     tellChanged(bus, changed.org, org.id)
     return reply.code(row.made ? 201 : 200).send(shownSecret(name, row))

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { SecretRow } from '../db.ts'
 
 const JsonObject = z.record(z.string(), z.unknown())
+const MOST_SECRETS = 200
 /** What a header can carry (RFC 9110 § 5.5), without spaces. */
 const PRINTABLE = /^[\x21-\x7e]+$/
 
@@ -17,6 +18,16 @@ export function declaredSecret(name: string): SecretInfo {
     'secret.unknown',
     `There is no such secret. Names are ${names}, and app_… and alert_webhook_… with up to 60 of a-z, 0-9, _ and -`,
   )
+}
+
+/** Throws where an org has more secrets than a list shows in one answer. */
+export function checkCount({ length }: readonly SecretRow[]): void {
+  if (length > MOST_SECRETS)
+    throw new AppError(
+      'conflict',
+      'secret.too_many',
+      `An org has at most ${MOST_SECRETS} secrets; delete those that nothing uses`,
+    )
 }
 
 /** Throws unless the value is of the kind that its name declares. Never quotes the value. */

@@ -18,7 +18,6 @@ import {
 } from '@guildhall/contracts/superadmin'
 import { violates } from '@guildhall/db/violations'
 import type { App } from '@guildhall/service/app'
-import { notFound } from '@guildhall/service/errors'
 import { pageOf } from '@guildhall/service/paging'
 import { checkOfficerRole } from '../clients/guilds.ts'
 import type { OrgRow, Trx } from '../db.ts'
@@ -103,7 +102,6 @@ export function superadminRoutes(app: App, deps: Deps) {
   ) {
     await db.transaction().execute(async (trx) => {
       const org = await lockOrg(trx, id)
-      if (!org?.active) throw notFound()
       const line = await work(trx, org)
       if (line) await enqueue(trx, line)
     })

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { ask } from '@guildhall/bus/calls'
 import {
   deleteSource,
   getSource,
@@ -15,6 +16,7 @@ import {
   sourceWritten,
 } from '@guildhall/contracts/knowledge'
 import { pruneJobs } from '@guildhall/contracts/ops'
+import { purgeOrgOf } from '@guildhall/contracts/orgs'
 import { openDb } from '@guildhall/db/open'
 import { testDatabase } from '@guildhall/db/testing'
 import { createLog } from '@guildhall/service/log'
@@ -104,6 +106,19 @@ test('labels and deletions that the index missed reach it with the job', async (
   assert.deepEqual(await found(beta), ['own fox'])
   assert.deepEqual(await db.selectFrom('removed_versions').selectAll().execute(), [])
   assert.equal((await run(pruneJobs.knowledge)).state, 'done')
+})
+
+test('a purge that the index missed is not acknowledged, and done when it is repeated', async (t) => {
+  const knowledge = await testKnowledge(t, { LOG_LEVEL: 'fatal' })
+  const { as, db, auth } = knowledge
+  await as(member(1)).call(putSource, { params, body: body('fox') })
+  const repair = await breakIndex(knowledge)
+  const purge = () => ask(auth, purgeOrgOf('knowledge'), { org_id: 1 })
+  await assert.rejects(purge(), { code: 'source.purge_unfinished' })
+  await repair()
+  await purge()
+  for (const table of ['sources', 'removed_versions'] as const)
+    assert.deepEqual(await db.selectFrom(table).selectAll().execute(), [])
 })
 
 test('a version that could not be indexed gives way to the next writing', async (t) => {
