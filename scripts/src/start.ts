@@ -40,7 +40,7 @@ function welcome({ url, sandbox, keysMade }: Stack, home: string, ms: number) {
       '',
       '  Demo org "demo", outside services emulated. Sign in as',
       `    ${officer.username}  officer of Demo Club`,
-      `    ${member.username}  member of Demo Club: the officers' sign-in says no`,
+      `    ${member.username}  member of Demo Club: signs in at ${url}/api/accounts/chat/login`,
       `    ${superadmin.username}  superadmin`,
     )
   }

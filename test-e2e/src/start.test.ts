@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { testEnvironment } from '@guildhall/bus/testing'
 import { getJwks } from '@guildhall/contracts/auth'
+import { deactivateOrg } from '@guildhall/contracts/superadmin'
 import { people } from '@guildhall/sandbox/demo'
 import { cleanUp, until } from '@guildhall/service/testing'
 import { clientOf, orgIdOf, signIn } from './people.ts'
@@ -86,6 +87,10 @@ test('Ctrl-C leaves no process and no lock, kill -9 neither for long, and the da
   const { access_token } = await signIn(url, people.officer)
   const org = await orgIdOf(clientOf(url, access_token))
   const keys = await clientOf(url).call(getJwks, {})
+
+  const superadmin = clientOf(url, (await signIn(url, people.superadmin)).access_token)
+  const params = { org_id: String(await orgIdOf(superadmin, 'rival')) }
+  assert.equal((await superadmin.call(deactivateOrg, { params })).status, 200)
 
   const again = await launch(t, home)
   assert.equal(await ended(again.process), 1)
