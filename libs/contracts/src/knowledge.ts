@@ -73,6 +73,22 @@ export const Source = z
   .meta({ id: 'Source' })
 export type Source = z.output<typeof Source>
 
+/** How an org searches, and cuts what it crawls and uploads (interface.md, Org knowledge settings). */
+export const KnowledgeSettings = z
+  .object({
+    chunk_chars: z.int().min(100).max(4000).describe('Characters of a passage'),
+    chunk_overlap: z.int().min(0).describe('Repeated from the passage before; up to half of one'),
+    mode: z.enum(['hybrid', 'text', 'vector']),
+    top_k: z.int().min(1).max(50),
+    window: z.int().min(0).max(5),
+    max_distance: z.number().min(0.05).max(2).describe('Cosine distance'),
+    rrf_k: z.int().min(1).max(200).describe('Constant of reciprocal rank fusion'),
+  })
+  .meta({ id: 'KnowledgeSettings' })
+export type KnowledgeSettings = z.output<typeof KnowledgeSettings>
+/** Those that an org set; the others are the deployment's. */
+export type OwnSettings = Partial<KnowledgeSettings>
+
 const SourceParams = z.object({ key: SourceKey })
 
 export const listSources = route({

@@ -1,5 +1,6 @@
 import type { BusTables } from '@guildhall/bus/tables'
 import type { AuditEvent } from '@guildhall/contracts/event'
+import type { OwnSettings } from '@guildhall/contracts/knowledge'
 import type { Db as AnyDb, Trx as AnyTrx } from '@guildhall/db/open'
 import type { Generated, JSONColumnType } from 'kysely'
 
@@ -47,6 +48,18 @@ export interface Tables extends BusTables {
     place: number | null
     content: string
     embedding: Buffer | null
+  }
+  settings: { org_id: number; own: JSONColumnType<OwnSettings> }
+  runs: {
+    id: string
+    org_id: number
+    source_key: string
+    kind: 'crawl' | 'upload'
+    started_at: Date
+    duration_ms: number
+    changed: boolean
+    chunks: number
+    error: string | null
   }
   removed_versions: { version_id: string; source_id: string; org_id: number }
 }

@@ -1,5 +1,6 @@
 import type { Log } from '@guildhall/service/log'
 import type { Embedder } from './clients/embedder.ts'
+import type { OrgSecrets } from './clients/org-secrets.ts'
 import type { Config } from './config.ts'
 import type { Db } from './db.ts'
 import type { Extractor } from './documents/worker.ts'
@@ -20,5 +21,7 @@ export interface Deps {
   /** Missing where no embedder is set up. */
   embedder: Embedder | undefined
   extractor: Extractor
+  /** What an org set of its own keys and addresses. */
+  secretsOf: (orgId: number) => Promise<OrgSecrets>
   now: () => Date
 }

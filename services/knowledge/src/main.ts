@@ -3,6 +3,7 @@ import { type Running, runProcess } from '@guildhall/service/run'
 import { buildApp } from './app.ts'
 import { answerCalls } from './calls.ts'
 import { createEmbedder } from './clients/embedder.ts'
+import { createOrgSecrets } from './clients/org-secrets.ts'
 import { type Config, readConfig } from './config.ts'
 import { migrations, type Tables } from './db.ts'
 import type { Deps } from './deps.ts'
@@ -28,7 +29,9 @@ export async function start(config: Config, now = () => new Date()): Promise<Run
   const indexer = createIndexer({ db, index, log })
   const embedder = createEmbedder(config, log)
   const publishers = createPublishers({ bus, prefixes: config.KNOWLEDGE_PUBLISHERS, log })
-  const deps: Deps = { db, log, config, index, indexer, publishers, embedder, extractor, now }
+  const secretsOf = createOrgSecrets(bus)
+  const searching = { index, indexer, publishers, embedder }
+  const deps: Deps = { db, log, config, ...searching, extractor, secretsOf, now }
   answerCalls(bus, deps)
   const app = buildApp({ ...opened, ready: { ...ready, index: indexer.readiness } }, deps)
   return await opened.serve(app, jobHandlers(deps), [lock.keep(signal), indexer.catchUp(signal)])

@@ -1,0 +1,2 @@
+drop table runs;
+drop table settings;
