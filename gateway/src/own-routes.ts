@@ -1,6 +1,6 @@
 import { openApi } from '@guildhall/contracts/openapi'
 import { notFound } from '@guildhall/service/errors'
-import { missingParts } from '@guildhall/service/probes'
+import { addReady } from '@guildhall/service/probes'
 import scalar from '@scalar/fastify-api-reference'
 import type { FastifyInstance } from 'fastify'
 import helmet from 'helmet'
@@ -38,12 +38,7 @@ export function addOwnRoutes(
   })
   const { GIT_COMMIT_HASH: commit, ACCESS_ENFORCE: access_enforced } = config
   app.get('/health', async () => ({ status: 'ok', commit, started_at, access_enforced }))
-  app.get('/ready', async (_req, reply) => {
-    const missing = await missingParts(ready)
-    return reply
-      .code(missing.length === 0 ? 200 : 503)
-      .send({ status: missing.length === 0 ? 'ready' : 'waiting', missing })
-  })
+  addReady(app, ready)
   const document = openApi(commit)
   app.get('/openapi.json', { onRequest: limits.other }, async () => document)
   app.register(async (docs) => {

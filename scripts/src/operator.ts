@@ -51,7 +51,10 @@ async function main() {
   const extra = NAMED.includes(asked) ? surplus[0] : name
   if (extra !== undefined) return say(`${asked} takes no ${extra}\n\n${HELP}`, 2)
   const said = await command()
-  say(values.json ? JSON.stringify(said.json, null, 2) : said.text, 0)
+  const code = said.fault ? 1 : 0
+  if (!values.json) return say(said.text, code)
+  process.stdout.write(`${JSON.stringify(said.json, null, 2)}\n`)
+  process.exit(code)
 }
 
 function parse() {
@@ -84,7 +87,7 @@ function say(text: string, code: number): never {
 }
 
 await main().catch((error: Error) => {
-  if (error instanceof z.ZodError) say(z.prettifyError(error), 1)
+  if (error instanceof z.ZodError) say(z.prettifyError(error), 2)
   const plain = error instanceof SettingsError || error instanceof AppError
   say(plain ? error.message : String(error.stack), error instanceof UsageError ? 2 : 1)
 })

@@ -41,7 +41,15 @@ test('the check passes on a good installation and names every fault of a bad one
   assert.match(good.out, /database +ok +answers; migrations applied/)
 
   const faults = { AUTH_DATABASE_URL: 'postgres://auth@127.0.0.1:1/auth', OPS_PORT: 'many' }
-  const bad = await (await operatorOf(t, faults))('config', 'check')
+  const faulty = await operatorOf(t, faults)
+  const machine = await faulty('config', 'check', '--json')
+  const found: { check: string; ok: boolean }[] = JSON.parse(machine.out)
+  assert.equal(machine.code, 1)
+  assert.deepEqual(
+    found.filter(({ ok }) => !ok).map(({ check }) => check),
+    ['settings of ops', 'database'],
+  )
+  const bad = await faulty('config', 'check')
   assert.equal(bad.code, 1)
   assert.match(bad.err, /settings of ops +FAULT[^:]*:\n +OPS_PORT/)
   assert.match(bad.err, /database +FAULT.*ECONNREFUSED/)

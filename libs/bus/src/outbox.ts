@@ -190,17 +190,6 @@ async function publish(bus: Bus, row: { id: string; subject: string; payload: st
  * the server may have restarted (`unsure`), so are those of the last minutes before the newest.
  */
 export async function unsendLost(bus: Bus, db: Db<BusTables>, unsure: boolean) {
-  if (unsure) {
-    await db
-      .updateTable('outbox')
-      .set({ sent_at: null })
-      .where(
-        'sent_at',
-        '>',
-        sql<Date>`(select max(sent_at) from outbox) - make_interval(secs => ${UNSURE_SECONDS})`,
-      )
-      .execute()
-  }
   for (const stream of [...Object.keys(streams), REVOKED_STREAM]) {
     if (!(await hasSent(db, stream))) continue
 
@@ -214,6 +203,18 @@ export async function unsendLost(bus: Bus, db: Db<BusTables>, unsure: boolean) {
           where('sent_at', '<', new Date(created)),
           where('stream_seq', '>', state.last_seq),
         ]),
+      )
+      .execute()
+  }
+  // last, since a failure above repeats all this, and a second time would reach further back
+  if (unsure) {
+    await db
+      .updateTable('outbox')
+      .set({ sent_at: null })
+      .where(
+        'sent_at',
+        '>',
+        sql<Date>`(select max(sent_at) from outbox) - make_interval(secs => ${UNSURE_SECONDS})`,
       )
       .execute()
   }

@@ -15,6 +15,8 @@ export class UsageError extends SettingsError {}
 export interface Said {
   text: string
   json: unknown
+  /** It found a fault: exit code 1. */
+  fault?: boolean
 }
 
 const log = createLog('operator', { format: 'text', level: 'error' })
