@@ -1,3 +1,4 @@
+import { defaultPorts, type Service, services } from '@guildhall/contracts/names'
 import {
   commonSettings,
   type Env,
@@ -10,6 +11,16 @@ import {
 } from '@guildhall/service/config'
 import { z } from 'zod'
 
+type ServiceUrl = `${Uppercase<Service>}_URL`
+const urlSetting = (service: Service) =>
+  WebUrl.default(`http://127.0.0.1:${defaultPorts[service]}`).describe(`Where ${service} listens`)
+
+/** The name of the setting that says where a service listens. */
+export const urlOf = (service: Service) => `${service.toUpperCase()}_URL` as ServiceUrl
+const serviceUrls = Object.fromEntries(
+  services.map((service) => [urlOf(service), urlSetting(service)]),
+) as Record<ServiceUrl, ReturnType<typeof urlSetting>>
+
 const PerMinute = z.coerce.number<string>().int().min(0)
 
 /** Every setting that the gateway reads. It needs no database. */
@@ -21,9 +32,7 @@ export const Settings = z.object({
   ...listenSettings,
   PORT: Port.default(8080).describe('The one public port'),
   ADMIN_PORT: Port.default(9090).describe('Metrics of the gateway, on loopback alone'),
-  AUTH_URL: WebUrl.default('http://127.0.0.1:4001').describe('Where auth listens'),
-  KNOWLEDGE_URL: WebUrl.default('http://127.0.0.1:4002').describe('Where knowledge listens'),
-  OPS_URL: WebUrl.default('http://127.0.0.1:4003').describe('Where ops listens'),
+  ...serviceUrls,
   ...originSettings,
   ACCESS_ENFORCE: z
     .stringbool()

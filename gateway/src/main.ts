@@ -1,6 +1,7 @@
+import type { KeyObject } from 'node:crypto'
 import { connectBus } from '@guildhall/bus/connect'
 import { createErrorEvents } from '@guildhall/bus/error-events'
-import type { Service } from '@guildhall/contracts/names'
+import { type Service, services } from '@guildhall/contracts/names'
 import { callerKey } from '@guildhall/service/caller-token'
 import { createLog } from '@guildhall/service/log'
 import { addProbes } from '@guildhall/service/probes'
@@ -9,7 +10,7 @@ import Fastify from 'fastify'
 import { createAccessChecks } from './access-checks.ts'
 import { createAdmit } from './admit.ts'
 import { buildGateway } from './app.ts'
-import { type Config, readConfig } from './config.ts'
+import { type Config, readConfig, urlOf } from './config.ts'
 import { createDirectory } from './directory.ts'
 import { createPlatformTokens } from './platform-tokens.ts'
 import { watchRevocations } from './revocations.ts'
@@ -56,16 +57,12 @@ export async function start(config: Config): Promise<Running> {
 }
 
 /** Where each service listens, and the key that the gateway shares with it alone. */
-function targetsOf({ INTERNAL_KEY, AUTH_URL, KNOWLEDGE_URL, OPS_URL }: Config) {
-  const target = (service: Service, url: string) => ({
-    url: new URL(url),
-    key: callerKey(INTERNAL_KEY, service),
-  })
-  return {
-    auth: target('auth', AUTH_URL),
-    knowledge: target('knowledge', KNOWLEDGE_URL),
-    ops: target('ops', OPS_URL),
-  } satisfies Record<Service, unknown>
+function targetsOf(config: Config) {
+  const targets = services.map((service) => [
+    service,
+    { url: new URL(config[urlOf(service)]), key: callerKey(config.INTERNAL_KEY, service) },
+  ])
+  return Object.fromEntries(targets) as Record<Service, { url: URL; key: KeyObject }>
 }
 
 if (import.meta.main) await runProcess('gateway', () => start(readConfig()))

@@ -1,10 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { Settings as AuthSettings } from '@guildhall/auth/config'
+import { services } from '@guildhall/contracts/names'
 import { Settings as GatewaySettings } from '@guildhall/gateway/config'
-import { Settings as KnowledgeSettings } from '@guildhall/knowledge/config'
-import { Settings as OpsSettings } from '@guildhall/ops/config'
 import { z } from 'zod'
+import { parts } from './services.ts'
 
 const file = fileURLToPath(new URL('../../.env.example', import.meta.url))
 
@@ -18,9 +17,7 @@ const HEAD = `# Every setting of Guildhall. npm start needs none of them: it mak
 export function envExample(): string {
   const readers = {
     gateway: GatewaySettings,
-    auth: AuthSettings,
-    knowledge: KnowledgeSettings,
-    ops: OpsSettings,
+    ...Object.fromEntries(services.map((service) => [service, parts[service].Settings])),
   }
   const settings = new Map<string, { by: string[]; schema: z.ZodType }>()
   for (const [reader, { shape }] of Object.entries(readers)) {

@@ -1,16 +1,11 @@
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { readConfig as readAuth } from '@guildhall/auth/config'
-import { start as startAuth } from '@guildhall/auth/main'
 import { findNatsServer, startNats } from '@guildhall/bus/embedded'
 import { natsUsers } from '@guildhall/bus/users'
+import { services } from '@guildhall/contracts/names'
 import { startPostgres } from '@guildhall/db/embedded'
 import { readConfig as readGateway } from '@guildhall/gateway/config'
 import { start as startGateway } from '@guildhall/gateway/main'
-import { readConfig as readKnowledge } from '@guildhall/knowledge/config'
-import { start as startKnowledge } from '@guildhall/knowledge/main'
-import { readConfig as readOps } from '@guildhall/ops/config'
-import { start as startOps } from '@guildhall/ops/main'
 import { demoWorld, people } from '@guildhall/sandbox/demo'
 import { type Sandbox, startSandbox } from '@guildhall/sandbox/sandbox'
 import { type Env, Port, SettingsError } from '@guildhall/service/config'
@@ -18,6 +13,7 @@ import { createLog, type Log } from '@guildhall/service/log'
 import { makeDemoOrgs } from './demo.ts'
 import { markHome, removeRunning, writeRunning } from './home.ts'
 import { type Keys, openKeys } from './keys.ts'
+import { parts } from './services.ts'
 
 /** Any of these means that the outside world is the real one (architecture.md, Outside services). */
 const OUTSIDE = [
@@ -35,7 +31,7 @@ export interface StackOptions {
   /** Where the data live. */
   home: string
   env: Env
-  /** The clock of auth; tests set it. */
+  /** The clock of the services; tests set it. */
   now?: () => Date
 }
 
@@ -153,9 +149,7 @@ function settingsOf({ env, home, keys, port, url, servers, sandbox }: Made): Env
   const given = Object.entries(env).filter(([, value]) => value)
   return {
     ACCESS_ENFORCE: 'true',
-    AUTH_PORT: '0',
-    KNOWLEDGE_PORT: '0',
-    OPS_PORT: '0',
+    ...Object.fromEntries(services.map((service) => [`${service.toUpperCase()}_PORT`, '0'])),
     ADMIN_PORT: '0',
     LOG_FORMAT: 'text',
     KNOWLEDGE_INDEX_DIR: join(home, 'index'),
@@ -195,24 +189,16 @@ function sandboxSettings(
 
 /** The services side by side, then the gateway that needs their addresses. */
 async function startParts(opening: AsyncDisposableStack, settings: Env, now: StackOptions['now']) {
-  const configs = {
-    auth: readAuth(settings),
-    knowledge: readKnowledge(settings),
-    ops: readOps(settings),
-  }
-  const started = await Promise.allSettled([
-    startAuth(configs.auth, now),
-    startKnowledge(configs.knowledge),
-    startOps(configs.ops),
-  ])
+  const ready = services.map((service) => parts[service].prepare(settings))
+  const started = await Promise.allSettled(ready.map((start) => start(now)))
   for (const one of started) if (one.status === 'fulfilled') opening.use(one.value)
   const failed = started.find((one) => one.status === 'rejected')
   if (failed) throw failed.reason
-  const [AUTH_URL, KNOWLEDGE_URL, OPS_URL] = started.map((one) =>
-    one.status === 'fulfilled' ? one.value.url : '',
+  const urls = started.flatMap((one, n) =>
+    one.status === 'fulfilled' ? [[`${services[n]?.toUpperCase()}_URL`, one.value.url]] : [],
   )
-  opening.use(await startGateway(readGateway({ ...settings, AUTH_URL, KNOWLEDGE_URL, OPS_URL })))
-  Object.assign(settings, { AUTH_URL, KNOWLEDGE_URL, OPS_URL })
+  Object.assign(settings, Object.fromEntries(urls))
+  opening.use(await startGateway(readGateway(settings)))
 }
 
 async function portOf({ PORT }: Env): Promise<number> {

@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { before, test } from 'node:test'
 import { putModules } from '@guildhall/contracts/orgs'
 import { routes } from '@guildhall/contracts/routes'
+import { urlOf } from '@guildhall/gateway/config'
 import { people } from '@guildhall/sandbox/demo'
 import { until } from '@guildhall/service/testing'
 import { bearer } from './people.ts'
@@ -172,9 +173,8 @@ test('health tells the commit and the mode, readiness that all parts answer', as
 })
 
 test('a service reached around the gateway answers 401', async () => {
-  const { AUTH_URL, KNOWLEDGE_URL, OPS_URL } = stack.settings
   for (const { route } of routes) {
-    const base = { auth: AUTH_URL, knowledge: KNOWLEDGE_URL, ops: OPS_URL }[route.owner]
+    const base = stack.settings[urlOf(route.owner)]
     const path = route.url.replace(/[:*]\w+/g, '1')
     const response = await fetch(base + path, { method: route.method, headers: bearer(officer) })
     assert.deepEqual([route.url, response.status], [route.url, 401])

@@ -2,6 +2,9 @@
 export const services = ['auth', 'knowledge', 'ops'] as const
 export type Service = (typeof services)[number]
 
+/** Where they listen unless a setting says otherwise. */
+export const defaultPorts: Record<Service, number> = { auth: 4001, knowledge: 4002, ops: 4003 }
+
 /** Everybody who connects to NATS, each as a user of its own. */
 export const peers = [...services, 'gateway', 'operator'] as const
 export type Peer = (typeof peers)[number]

@@ -113,4 +113,6 @@ const prune = (service: Service) =>
     audited: false,
   })
 /** Each service prunes what it keeps, daily. */
-export const pruneJobs = { auth: prune('auth'), knowledge: prune('knowledge'), ops: prune('ops') }
+export const pruneJobs = Object.fromEntries(
+  services.map((service) => [service, prune(service)]),
+) as Record<Service, ReturnType<typeof prune>>

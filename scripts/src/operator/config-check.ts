@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { Settings as AuthSettings } from '@guildhall/auth/config'
 import { connectBus } from '@guildhall/bus/connect'
+import { services } from '@guildhall/contracts/names'
 import { Settings as GatewaySettings } from '@guildhall/gateway/config'
-import { Settings as KnowledgeSettings } from '@guildhall/knowledge/config'
-import { Settings as OpsSettings } from '@guildhall/ops/config'
 import { type Env, readSettings, SettingsError } from '@guildhall/service/config'
 import { createLog } from '@guildhall/service/log'
 import { homeOf } from '../home.ts'
+import { parts } from '../services.ts'
 import { operatorSettings, type Said, table, withDatabase } from './context.ts'
 import { pendingByService } from './migrations.ts'
 
@@ -37,10 +36,8 @@ function settingsChecks(settings: Env): Check[] {
   // the embedded servers stand in where these are unset
   const whole = { DATABASE_URL: 'postgres://embedded', NATS_URL: 'nats://embedded', ...settings }
   const schemas = {
-    auth: AuthSettings,
     gateway: GatewaySettings,
-    knowledge: KnowledgeSettings,
-    ops: OpsSettings,
+    ...Object.fromEntries(services.map((service) => [service, parts[service].Settings])),
   }
   return Object.entries(schemas).map(([name, schema]) => {
     try {

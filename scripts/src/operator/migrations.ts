@@ -1,14 +1,10 @@
-import { migrations as auth } from '@guildhall/auth/db'
 import { busMigrations } from '@guildhall/bus/tables'
 import { type Service, services } from '@guildhall/contracts/names'
 import { migrateDown, migrateUp, pendingMigrations } from '@guildhall/db/migrate'
 import { provision, roleUrl } from '@guildhall/db/provision'
-import { migrations as knowledge } from '@guildhall/knowledge/db'
-import { migrations as ops } from '@guildhall/ops/db'
 import type { Env } from '@guildhall/service/config'
+import { parts } from '../services.ts'
 import { type Said, table, UsageError, withDatabase } from './context.ts'
-
-const folders: Record<Service, string> = { auth, knowledge, ops }
 
 interface Owner {
   url: string
@@ -21,7 +17,7 @@ function schemaOf(service: Service, { url, internalKey, env }: Owner) {
   return {
     url: ownUrl(service, env) || roleUrl(url, service, internalKey),
     schema: service,
-    folders: [busMigrations, folders[service]],
+    folders: [busMigrations, parts[service].migrations],
   }
 }
 

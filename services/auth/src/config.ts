@@ -1,3 +1,4 @@
+import { defaultPorts } from '@guildhall/contracts/names'
 import { parseKeys } from '@guildhall/outbound/sealed'
 import {
   commonSettings,
@@ -17,7 +18,7 @@ import { integrationSettings } from './integrations/settings.ts'
 export const Settings = z.object({
   ...commonSettings,
   ...listenSettings,
-  AUTH_PORT: Port.default(4001).describe('Port of auth, for the gateway alone'),
+  AUTH_PORT: Port.default(defaultPorts.auth).describe('Port of auth, for the gateway alone'),
   AUTH_DATABASE_URL: z
     .string()
     .optional()

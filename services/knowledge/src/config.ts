@@ -1,3 +1,4 @@
+import { defaultPorts } from '@guildhall/contracts/names'
 import {
   commonSettings,
   type Env,
@@ -16,7 +17,9 @@ const Prefixes = z
 export const Settings = z.object({
   ...commonSettings,
   ...listenSettings,
-  KNOWLEDGE_PORT: Port.default(4002).describe('Port of knowledge, for the gateway alone'),
+  KNOWLEDGE_PORT: Port.default(defaultPorts.knowledge).describe(
+    'Port of knowledge, for the gateway alone',
+  ),
   KNOWLEDGE_DATABASE_URL: z
     .string()
     .optional()

@@ -1,3 +1,4 @@
+import { defaultPorts } from '@guildhall/contracts/names'
 import {
   commonSettings,
   type Env,
@@ -12,7 +13,7 @@ import { z } from 'zod'
 export const Settings = z.object({
   ...commonSettings,
   ...listenSettings,
-  OPS_PORT: Port.default(4003).describe('Port of ops, for the gateway alone'),
+  OPS_PORT: Port.default(defaultPorts.ops).describe('Port of ops, for the gateway alone'),
   OPS_DATABASE_URL: PostgresUrl.optional().describe(
     "ops' own role and schema; else made from DATABASE_URL",
   ),

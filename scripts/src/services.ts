@@ -1,0 +1,43 @@
+import * as authConfig from '@guildhall/auth/config'
+import * as authDb from '@guildhall/auth/db'
+import * as auth from '@guildhall/auth/main'
+import type { Service } from '@guildhall/contracts/names'
+import * as knowledgeConfig from '@guildhall/knowledge/config'
+import * as knowledgeDb from '@guildhall/knowledge/db'
+import * as knowledge from '@guildhall/knowledge/main'
+import * as opsConfig from '@guildhall/ops/config'
+import * as opsDb from '@guildhall/ops/db'
+import * as ops from '@guildhall/ops/main'
+import type { Env } from '@guildhall/service/config'
+import type { Running } from '@guildhall/service/run'
+import type { z } from 'zod'
+
+/** What start, the operator and `.env.example` need to know of a service. */
+interface Part {
+  Settings: z.ZodObject
+  migrations: string
+  /** Throws SettingsError at once for bad settings. */
+  prepare(env: Env): (now?: () => Date) => Promise<Running>
+}
+
+function part<Config>(
+  { Settings, readConfig }: { Settings: z.ZodObject; readConfig: (env: Env) => Config },
+  { migrations }: { migrations: string },
+  { start }: { start: (config: Config, now?: () => Date) => Promise<Running> },
+): Part {
+  return {
+    Settings,
+    migrations,
+    prepare(env) {
+      const config = readConfig(env)
+      return (now) => start(config, now)
+    },
+  }
+}
+
+/** Every service; a new one is a line here. */
+export const parts: Record<Service, Part> = {
+  auth: part(authConfig, authDb, auth),
+  knowledge: part(knowledgeConfig, knowledgeDb, knowledge),
+  ops: part(opsConfig, opsDb, ops),
+}
