@@ -45,6 +45,28 @@ test('a person sees the orgs that they may act on', async (t) => {
   }
 })
 
+test('roles are read only on the servers of the sign-in, however many orgs there are', async (t) => {
+  const { as, db } = await testAuth(t)
+  const orgs = Array.from({ length: 60 }, (_, n) => ({
+    prefix: `club${n}`,
+    name: `Club ${n}`,
+    chat_server_id: `9990000000000${10_000 + n}`,
+    officer_role_id: '1'.repeat(18),
+  }))
+  await db.insertInto('orgs').values(orgs).execute()
+  const server_ids = [servers.demo.id, servers.rival.id]
+  await db
+    .insertInto('chat_servers')
+    .values({ chat_user_id: people.officer.id, server_ids })
+    .execute()
+  const reply = await as({ caller: signedIn() }).call(listOrgs, {})
+  assert.ok(reply.status === 200, JSON.stringify(reply.body))
+  assert.deepEqual(
+    reply.body.organizations.map(({ prefix }) => prefix),
+    ['demo'],
+  )
+})
+
 test('name and description change alone or together', async (t) => {
   const { as, org } = await testAuth(t)
   const client = as({ caller: officer(), org })

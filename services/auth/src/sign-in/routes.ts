@@ -9,7 +9,7 @@ import { isHttps } from '../cookies.ts'
 import type { Deps } from '../deps.ts'
 import { issuePair } from '../token-pairs/issue.ts'
 import { authorizeUrl } from './authorize.ts'
-import { insertCode, orgsOnServers, useCode } from './queries.ts'
+import { insertCode, orgsOnServers, rememberServers, useCode } from './queries.ts'
 import { signInCookie } from './state.ts'
 
 const Client = z.enum(['dashboard', 'client'])
@@ -64,7 +64,10 @@ export function signInRoutes(app: App, deps: Deps) {
       )
       return back({ error: 'Unauthorized access: you hold the officer role of no org here' })
     }
-    const code = await db.transaction().execute((trx) => insertCode(trx, user, now()))
+    const code = await db.transaction().execute(async (trx) => {
+      await rememberServers(trx, user.id, serverIds)
+      return insertCode(trx, user, now())
+    })
     return back({ code })
   })
 
