@@ -17,7 +17,9 @@ const values = [auth, accounts, orgs, tokens, members, secrets, knowledge, ops].
 export const calls: Call[] = [
   ...values.filter(isCall),
   ...ops.jobCalls,
+  ...ops.readinessCalls,
   ...orgs.purgeCalls,
+  ...orgs.forgetCalls,
   ...secrets.secretCalls,
 ]
 

@@ -215,17 +215,31 @@ export const purgeOrgOf = (service: Service) =>
 export const purgedServices = services.filter((service) => service !== 'auth')
 export const purgeCalls = purgedServices.map(purgeOrgOf)
 
+/** Every service but auth answers this, by the frame that all share. */
+export const forgetOrgOf = (service: Service) =>
+  call({
+    service,
+    name: 'forget_org',
+    summary: 'Drop what is kept in memory of an org that was just deactivated',
+    callers: ['auth'],
+    args: z.object({ org_id: z.int() }),
+    reply: z.object({}),
+  })
+export const forgetCalls = purgedServices.map(forgetOrgOf)
+
+/** Which services did as they were asked, and which did not and why. */
+export const Acknowledged = z.object({
+  acknowledged: z.array(z.string()),
+  missing: z.array(z.object({ service: z.string(), reason: z.string() })),
+})
+
 export const purgeOrg = call({
   service: 'auth',
   name: 'purge_org',
   summary: 'Delete a deactivated org here and at every service; may be repeated',
   callers: ['operator'],
   args: z.object({ prefix: OrgPrefix }),
-  reply: z.object({
-    org_id: z.int(),
-    acknowledged: z.array(z.string()),
-    missing: z.array(z.object({ service: z.string(), reason: z.string() })),
-  }),
+  reply: Acknowledged.extend({ org_id: z.int() }),
   deadlineMs: PURGE_MS + 10_000,
 })
 

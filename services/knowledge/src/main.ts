@@ -33,7 +33,8 @@ export async function start(config: Config, now = () => new Date()): Promise<Run
   const searching = { index, indexer, publishers, embedder }
   const deps: Deps = { db, log, config, ...searching, extractor, secretsOf, now }
   answerCalls(bus, deps)
-  const app = buildApp({ ...opened, ready: { ...ready, index: indexer.readiness } }, deps)
+  ready.index = indexer.readiness
+  const app = buildApp(opened, deps)
   return await opened.serve(app, jobHandlers(deps), [lock.keep(signal), indexer.catchUp(signal)])
 }
 
