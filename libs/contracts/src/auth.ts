@@ -106,7 +106,7 @@ export const logout = route({
   summary: 'As revoke, and the end of the cookie session; never refused',
   owner: 'auth',
   caller: maybePlatform,
-  body: Ending,
+  body: Ending.catch({}),
   cookies: [SESSION_COOKIE],
   reply: { 200: Message },
 })

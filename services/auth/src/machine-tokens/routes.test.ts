@@ -88,7 +88,7 @@ test('an expired, a deleted and an unknown token are none', async (t) => {
 test('limits are kept as sent: a missing entry means none, an empty list nothing', async (t) => {
   const auth = await testAuth(t)
   const limits = {
-    github: { repos: ['acme/*', 'acme/Site'], tools: [] },
+    code_host: { repos: ['acme/*', 'acme/Site'], tools: [] },
     notes: { tools: ['page.?ead'] },
     podhost: {},
   }
@@ -136,9 +136,11 @@ for (const [what, more] of Object.entries({
   'days before today': { expires_days: -1 },
   'half a day': { expires_days: 0.5 },
   'an empty name': { name: '  ' },
-  'limits of another kind': { limits: { github: { branches: ['main'] } } },
-  'an empty glob': { limits: { github: { tools: [''] } } },
-  'limits of another shape': { limits: { github: { repos: 'all' } } },
+  'limits of another kind': { limits: { code_host: { branches: ['main'] } } },
+  'limits of an unknown service': { limits: { githubb: { repos: ['a/b'] } } },
+  'limits that the service does not have': { limits: { notes: { repos: ['a/b'] } } },
+  'an empty glob': { limits: { code_host: { tools: [''] } } },
+  'limits of another shape': { limits: { code_host: { repos: 'all' } } },
 })) {
   test(`${what} is refused with the place`, async (t) => {
     const { as, org } = await testAuth(t)
