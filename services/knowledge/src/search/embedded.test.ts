@@ -24,7 +24,7 @@ async function open(t: TestContext, options: { dir?: string; flatRows?: number }
 }
 
 indexConformance('flat', (t) => open(t))
-indexConformance('with HNSW', (t) => open(t, { flatRows: 1 }))
+indexConformance('with a vector index', (t) => open(t, { flatRows: 1 }))
 
 test('an index opened again holds its rows and is not new', async (t) => {
   const dir = await folder()
