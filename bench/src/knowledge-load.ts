@@ -9,8 +9,8 @@ import {
   type vocabulary,
 } from './knowledge-data.ts'
 
-/** Writers at once, as a crawl and a few callers of the API. */
-const AT_ONCE = 4
+/** Writers at once, as crawls, uploads and callers of the API. */
+const AT_ONCE = 8
 /** Sources made up before the clock runs for them: 20 MB of vectors. */
 const PREPARED = 100
 

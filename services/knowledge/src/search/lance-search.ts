@@ -7,6 +7,8 @@ import { parseQuery } from './query.ts'
 export const CELLS = 64
 /** Exact distances are computed for this many times the limit, because the index holds a bit a dimension. */
 const REFINE = 4
+/** And for so many at least: of few candidates too many are the wrong ones. */
+const LEAST_REFINED = 200
 
 /** The rows that hold the words of a query, and those with likely spellings of words that no row holds. */
 export async function searchText(table: Table, query: TextQuery): Promise<Hit[]> {
@@ -56,7 +58,7 @@ export async function searchVector(table: Table, query: VectorQuery): Promise<Hi
     .vectorSearch(query.vector)
     .distanceType('cosine')
     .nprobes(CELLS)
-    .refineFactor(REFINE)
+    .refineFactor(Math.max(REFINE, Math.ceil(LEAST_REFINED / query.limit)))
     .where(`(${visible(query)}) and model = ${quoted(query.model)}`)
     .select(['id', 'version', '_distance'])
     .limit(query.limit)
