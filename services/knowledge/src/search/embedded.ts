@@ -193,7 +193,10 @@ async function openTable(
   const table = await connection.createEmptyTable(TABLE, ROW_SCHEMA)
   await table.createIndex('text', { config: stemmed() })
   await table.createIndex('words', { config: spelled() })
-  await table.createIndex('org', { config: Index.bitmap() })
+  // each column that a search filters by: one without an index is read for every row
+  for (const column of ['org', 'public', 'model']) {
+    await table.createIndex(column, { config: Index.bitmap() })
+  }
   await table.createIndex('version', { config: Index.btree() })
   await table.createIndex('id', { config: Index.btree() })
   return { connection, table, created: true }
