@@ -1,0 +1,44 @@
+import { openDb } from '@guildhall/db/open'
+import { readConfig } from '@guildhall/knowledge/config'
+import type { Tables } from '@guildhall/knowledge/db'
+import type { Deps } from '@guildhall/knowledge/deps'
+import { createExtractor } from '@guildhall/knowledge/documents/worker'
+import { createIndexer } from '@guildhall/knowledge/indexing/indexer'
+import { openEmbedded } from '@guildhall/knowledge/search/embedded'
+import { createLog } from '@guildhall/service/log'
+import { PUBLISHER } from './knowledge-data.ts'
+
+export interface Place {
+  /** Knowledge's own URL of the database. */
+  url: string
+  /** The folder of the index. */
+  dir: string
+}
+
+/** Knowledge without its gateway and broker: its own code on a real database and a real index. */
+export async function openKnowledge({ url, dir }: Place): Promise<Deps & AsyncDisposable> {
+  const log = createLog('bench', { format: 'json', level: 'error' })
+  const db = openDb<Tables>({ url, schema: 'knowledge', log })
+  const index = await openEmbedded({ dir, log })
+  const config = readConfig({
+    DATABASE_URL: url,
+    NATS_URL: 'nats://127.0.0.1',
+    INTERNAL_KEY: '0'.repeat(64),
+  })
+  return {
+    db,
+    log,
+    config,
+    index,
+    indexer: createIndexer({ db, index, log }),
+    publishers: async () => [PUBLISHER],
+    embedder: undefined,
+    extractor: createExtractor(),
+    secretsOf: async () => ({}),
+    now: () => new Date(),
+    async [Symbol.asyncDispose]() {
+      await index.close()
+      await db.destroy()
+    },
+  }
+}
