@@ -13,6 +13,7 @@ import type { App } from '@guildhall/service/app'
 import { isAppToken } from '../app-tokens/queries.ts'
 import { chatUnavailable } from '../clients/chat.ts'
 import type { Deps } from '../deps.ts'
+import { configOf } from './config.ts'
 import { allOrgs, knownOrg, updateOrg } from './queries.ts'
 import { modulesOf, shownOrg } from './rules.ts'
 import { switchModulesOf } from './switch-modules.ts'
@@ -30,7 +31,10 @@ export function orgRoutes(app: App, deps: Deps) {
     return { organizations: orgs.filter((_, i) => decisions[i]?.allowed).map(shownOrg) }
   })
 
-  app.implement(getOrg, async ({ org }) => shownOrg(await knownOrg(db, org.id)))
+  app.implement(getOrg, async ({ org }) => {
+    const [row, config] = await Promise.all([knownOrg(db, org.id), configOf(deps, org.id)])
+    return { ...shownOrg(row), config }
+  })
 
   app.implement(putOrgSettings, async ({ org, caller, body }) => {
     const row = await db.transaction().execute(async (trx) => {
