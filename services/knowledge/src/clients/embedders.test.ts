@@ -59,8 +59,13 @@ test("an org's own embedder replaces the deployment's as a whole, for writes and
     await dense(beta)
     return own.world.asked.at(-1)?.model === 'default'
   })
+  own.world.broken = { status: 500, body: '' }
+  const failed = await beta.call(putSource, { params: { key: 'b' }, body: body('fox') })
+  assert.ok(failed.status === 502 && failed.body.code === 'embeddings.failed')
+  assert.equal((await beta.call(getSource, { params: { key: 'b' } })).status, 404)
+  assert.equal(await dense(beta, 'other'), false)
   const last = own.world.asked.at(-1)
-  assert.deepEqual([last?.authorization, last?.input], [undefined, ['fox']])
+  assert.deepEqual([last?.authorization, last?.input], [undefined, ['other']])
 })
 
 test('a query is asked once of each embedder, model and prefix', async (t) => {
