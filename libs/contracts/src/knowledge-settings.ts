@@ -113,7 +113,7 @@ export const reembed = job({
   summary: "Make new vectors of an org's sources with the embedder that it has now",
   args: z.object({ org_id: z.int() }),
   attempts: 5,
-  concurrency: 1,
+  concurrency: 2,
   audited: true,
 })
 

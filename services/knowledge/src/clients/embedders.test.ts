@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { quietLog } from '@guildhall/bus/testing'
 import { getSource, putSource, search } from '@guildhall/contracts/knowledge'
 import { getKnowledgeSettings } from '@guildhall/contracts/knowledge-settings'
+import { AppError } from '@guildhall/service/errors'
 import { until } from '@guildhall/service/testing'
 import { testKnowledge } from '../testing.ts'
 import { body, member, officer, vectorAt, vectorBody } from '../testing-bodies.ts'
@@ -121,4 +122,19 @@ test('while auth does not answer searches go by text and writes wait, but those 
   assert.equal((await alpha.call(getSource, { params: { key: 'b' } })).status, 404)
   const shown = await as(officer(1)).call(getKnowledgeSettings, { params: { org: 'org1' } })
   assert.equal(shown.status, 503)
+})
+
+test('who cannot be told which embedder the org has is told when to try again', async () => {
+  const config = { EMBEDDINGS_MODEL: 'default', EMBEDDINGS_QUERY_PREFIX: '' } as const
+  const none = { EMBEDDINGS_URL: undefined, EMBEDDINGS_API_KEY: undefined, ...config }
+  const secretsOf = () => Promise.reject(new AppError('unavailable', 'auth.unreachable', 'gone'))
+  const embedderOf = createEmbedders({ config: none, secretsOf, guard: {}, log: quietLog })
+  await assert.rejects(embedderOf(1), { code: 'embeddings.unknown', retryAfter: 5 })
+  const open = createEmbedders({
+    config: none,
+    secretsOf: async () => ({}),
+    guard: {},
+    log: quietLog,
+  })
+  assert.equal(await open(1), undefined)
 })

@@ -166,6 +166,7 @@ test('two of one org run one after the other', async (t) => {
     ({ result }) => result as { reembedded: number },
   )
   assert.deepEqual(results.map(({ reembedded }) => reembedded).sort(), [0, 3])
+  assert.equal(world.asked.length, asked + 3) // nothing twice
 })
 
 test('an indexing that began before the new vectors does not pass for one of them', async (t) => {
