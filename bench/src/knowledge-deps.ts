@@ -16,7 +16,10 @@ export interface Place {
 }
 
 /** Knowledge without its gateway and broker: its own code on a real database and a real index. */
-export async function openKnowledge({ url, dir }: Place): Promise<Deps & AsyncDisposable> {
+export async function openKnowledge(
+  { url, dir }: Place,
+  more: Record<string, string> = {},
+): Promise<Deps & AsyncDisposable> {
   const log = createLog('bench', { format: 'json', level: 'error' })
   const db = openDb<Tables>({ url, schema: 'knowledge', log })
   const index = await openEmbedded({ dir, log })
@@ -24,6 +27,7 @@ export async function openKnowledge({ url, dir }: Place): Promise<Deps & AsyncDi
     DATABASE_URL: url,
     NATS_URL: 'nats://127.0.0.1',
     INTERNAL_KEY: '0'.repeat(64),
+    ...more,
   })
   return {
     db,
@@ -32,7 +36,7 @@ export async function openKnowledge({ url, dir }: Place): Promise<Deps & AsyncDi
     index,
     indexer: createIndexer({ db, index, log }),
     publishers: async () => [PUBLISHER],
-    embedder: undefined,
+    embedderOf: async () => undefined,
     extractor: createExtractor(),
     secretsOf: async () => ({}),
     now: () => new Date(),

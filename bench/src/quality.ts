@@ -1,5 +1,6 @@
+import type { SearchQuery } from '@guildhall/contracts/knowledge'
 import type { Deps } from '@guildhall/knowledge/deps'
-import { findPassages, type Query } from '@guildhall/knowledge/search/find'
+import { findPassages } from '@guildhall/knowledge/search/find'
 import { writeSource } from '@guildhall/knowledge/sources/write'
 import { openKnowledge } from './knowledge-deps.ts'
 import { withHome } from './knowledge-home.ts'
@@ -8,6 +9,8 @@ import { mean, ndcg, recall } from './quality-figures.ts'
 import { vectorsOf } from './quality-vectors.ts'
 
 const MODEL = 'demo'
+/** As npm start sets it for the demo's model. */
+const DEMO = { EMBEDDINGS_MODEL: MODEL, EMBEDDINGS_WEIGHT: '0.2' }
 const ORG = { id: 1, prefix: 'demo', name: 'Demo Club', modules: [], publisher: false }
 const BEST = 10
 /** Documents written at once. */
@@ -19,7 +22,7 @@ export async function benchQuality(folder: string) {
   const { documents, queries } = collection
   const vectors = await vectorsOf([...documents, ...queries].map(({ text }) => text))
   await withHome(async (place) => {
-    await using knowledge = await openKnowledge(place)
+    await using knowledge = await openKnowledge(place, DEMO)
     await write(knowledge, collection, vectors)
     await knowledge.index.upkeep()
     await show(knowledge, collection, vectors.slice(documents.length))
@@ -49,7 +52,7 @@ async function show(knowledge: Deps, { queries }: Collection, vectors: Float32Ar
     .select(['chunks.id', 'key'])
     .execute()
   const keys = new Map(rows.map(({ id, key }) => [id, key]))
-  const find = async (query: Query) =>
+  const find = async (query: SearchQuery) =>
     (await findPassages(knowledge, ORG, { ...query, top_k: BEST })).results.map(
       ({ source_key }) => source_key,
     )

@@ -184,6 +184,7 @@ function sandboxSettings(
     CHAT_AUTHORIZE_URL: chatAuthorizeUrl,
     EMBEDDINGS_URL: embeddingsUrl,
     EMBEDDINGS_MODEL: 'demo',
+    EMBEDDINGS_WEIGHT: '0.2', // a small model: docs/performance.md has what it finds alone
     ACCOUNTS_BASE_URL: url,
     IDP_API_URL: sandbox.identityUrl,
     IDP_SECRET_KEY: world.identity.secretKey,

@@ -90,6 +90,8 @@ export type KnowledgeSettings = z.output<typeof KnowledgeSettings>
 export type OwnSettings = Partial<KnowledgeSettings>
 
 const SourceParams = z.object({ key: SourceKey })
+export const SourceFilters = Paging.extend({ category: Category.optional() })
+export const SourcePage = z.object({ sources: z.array(Source), next_cursor: nextCursor })
 
 export const listSources = route({
   method: 'GET',
@@ -98,8 +100,8 @@ export const listSources = route({
   owner: 'knowledge',
   caller: machine('knowledge:read'),
   module: 'knowledge',
-  query: Paging.extend({ category: Category.optional() }),
-  reply: { 200: z.object({ sources: z.array(Source), next_cursor: nextCursor }) },
+  query: SourceFilters,
+  reply: { 200: SourcePage },
 })
 
 export const getSource = route({
@@ -152,6 +154,29 @@ export const SearchResult = z
   .meta({ id: 'SearchResult' })
 export type SearchResult = z.output<typeof SearchResult>
 
+export const SearchQuery = z
+  .object({
+    query: z.string().trim().min(1).max(1000),
+    category: Category.optional(),
+    top_k: KnowledgeSettings.shape.top_k.optional(),
+    window: KnowledgeSettings.shape.window.optional(),
+    embedding: Embedding.refine(
+      (numbers) => numbers.every((number) => Number.isFinite(Math.fround(number))),
+      'a number is too large for 32 bits',
+    ).optional(),
+    embedding_model: z.string().min(1).max(200).optional(),
+  })
+  .refine(
+    ({ embedding, embedding_model }) => !embedding === !embedding_model,
+    'Send embedding and embedding_model together',
+  )
+export type SearchQuery = z.output<typeof SearchQuery>
+
+export const Found = z.object({
+  results: z.array(SearchResult),
+  dense: z.boolean().describe('The vector search ran'),
+})
+
 export const search = route({
   method: 'POST',
   url: '/api/knowledge/search',
@@ -160,25 +185,8 @@ export const search = route({
   caller: machine('knowledge:read'),
   module: 'knowledge',
   rate: 'search',
-  body: z
-    .object({
-      query: z.string().trim().min(1).max(1000),
-      category: Category.optional(),
-      top_k: z.int().min(1).max(50).optional(),
-      window: z.int().min(0).max(5).optional(),
-      embedding: Embedding.optional(),
-      embedding_model: z.string().min(1).max(200).optional(),
-    })
-    .refine(
-      ({ embedding, embedding_model }) => !embedding === !embedding_model,
-      'Send embedding and embedding_model together',
-    ),
-  reply: {
-    200: z.object({
-      results: z.array(SearchResult),
-      dense: z.boolean().describe('The vector search ran'),
-    }),
-  },
+  body: SearchQuery,
+  reply: { 200: Found },
 })
 
 export const MOST_UPLOAD_FILES = 20

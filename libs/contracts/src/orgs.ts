@@ -3,6 +3,7 @@ import { call } from './call.ts'
 import { anyPlatform, officer } from './caller.ts'
 import { audited } from './event.ts'
 import { Instant, OrgIdParams, OrgParams, OrgPrefix } from './fields.ts'
+import { KnowledgeSettings } from './knowledge.ts'
 import { moduleNames, type Service, services } from './names.ts'
 import { route } from './route.ts'
 
@@ -40,6 +41,15 @@ export const Org = z
   .meta({ id: 'Org' })
 export type Org = z.output<typeof Org>
 
+/** An org with what the modules keep for it. */
+const OrgWithConfig = Org.extend({
+  config: z.object({
+    knowledge: KnowledgeSettings.partial()
+      .optional()
+      .describe('What the org set itself; missing while knowledge does not answer'),
+  }),
+}).meta({ id: 'OrgWithConfig' })
+
 export const listOrgs = route({
   method: 'GET',
   url: '/api/organizations',
@@ -56,7 +66,7 @@ export const getOrg = route({
   owner: 'auth',
   caller: officer,
   params: OrgIdParams,
-  reply: { 200: Org },
+  reply: { 200: OrgWithConfig },
 })
 
 export const OrgSettings = z

@@ -54,6 +54,14 @@ export const Settings = z.object({
     .max(200)
     .default('default')
     .describe('Model asked of the embedder, kept on each version'),
+  EMBEDDINGS_WEIGHT: z.coerce
+    .number<string>()
+    .min(0)
+    .max(1)
+    .default(1)
+    .describe(
+      'How much what EMBEDDINGS_MODEL finds counts beside the words: 1 as much, less for a weak model',
+    ),
   EMBEDDINGS_API_KEY: z.string().optional().describe('Bearer token of the embedder'),
   EMBEDDINGS_QUERY_PREFIX: z.string().default('').describe('Text put before queries, not passages'),
 })

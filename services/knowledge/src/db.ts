@@ -34,6 +34,7 @@ export interface Tables extends BusTables {
     state: 'indexing' | 'current'
     content_hash: string
     embedding_model: string | null
+    own_vectors: Generated<boolean>
     chunk_count: number
     text_chars: number
     fetched_at: Date
@@ -47,6 +48,7 @@ export interface Tables extends BusTables {
     parent_ordinal: number | null
     place: number | null
     content: string
+    repeated: Generated<number>
     embedding: Buffer | null
   }
   settings: { org_id: number; own: JSONColumnType<OwnSettings> }

@@ -1,5 +1,5 @@
 import type { Log } from '@guildhall/service/log'
-import type { Embedder } from './clients/embedder.ts'
+import type { Embedders } from './clients/embedders.ts'
 import type { OrgSecrets } from './clients/org-secrets.ts'
 import type { Config } from './config.ts'
 import type { Db } from './db.ts'
@@ -18,8 +18,8 @@ export interface Deps {
   indexer: Indexer
   /** Whose public sources others may see. */
   publishers: Publishers
-  /** Missing where no embedder is set up. */
-  embedder: Embedder | undefined
+  /** The embedder that an org has at this moment, if any. */
+  embedderOf: Embedders
   extractor: Extractor
   /** What an org set of its own keys and addresses. */
   secretsOf: (orgId: number) => Promise<OrgSecrets>

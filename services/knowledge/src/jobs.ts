@@ -1,14 +1,17 @@
 import { handles, pruneBus } from '@guildhall/bus/jobs'
 import { indexPending } from '@guildhall/contracts/knowledge'
+import { reembed } from '@guildhall/contracts/knowledge-settings'
 import { pruneJobs } from '@guildhall/contracts/ops'
 import type { Deps } from './deps.ts'
+import { reembedOrg } from './reembed/run.ts'
 
 /** What knowledge runs. */
-export const jobHandlers = ({ db, index, indexer }: Deps) => [
-  handles(indexPending, (_args, { signal }) => indexer.settleAll(signal)),
+export const jobHandlers = (deps: Deps) => [
+  handles(indexPending, (_args, { signal }) => deps.indexer.settleAll(signal)),
+  handles(reembed, ({ org_id }, { signal }) => reembedOrg(deps, org_id, signal)),
   handles(pruneJobs.knowledge, async (_args, { signal }) => {
-    await indexer.settleAll(signal) // versions left over leave the index
-    await index.upkeep()
-    await pruneBus(db)
+    await deps.indexer.settleAll(signal) // versions left over leave the index
+    await deps.index.upkeep()
+    await pruneBus(deps.db)
   }),
 ]

@@ -1,8 +1,9 @@
 import { openService } from '@guildhall/bus/open-service'
+import type { OutboundRequest } from '@guildhall/outbound/fetch'
 import { type Running, runProcess } from '@guildhall/service/run'
 import { buildApp } from './app.ts'
 import { answerCalls } from './calls.ts'
-import { createEmbedder } from './clients/embedder.ts'
+import { createEmbedders } from './clients/embedders.ts'
 import { createOrgSecrets } from './clients/org-secrets.ts'
 import { type Config, readConfig } from './config.ts'
 import { migrations, type Tables } from './db.ts'
@@ -14,8 +15,15 @@ import { jobHandlers } from './jobs.ts'
 import { openEmbedded } from './search/embedded.ts'
 import { createPublishers } from './search/publishers.ts'
 
+/** What is allowed of URLs that officers gave. Tests alone set it. */
+type Guard = NonNullable<OutboundRequest['guard']>
+
 /** Starts knowledge: sources, their index and the search. Waits while another process writes the index. */
-export async function start(config: Config, now = () => new Date()): Promise<Running> {
+export async function start(
+  config: Config,
+  now = () => new Date(),
+  guard: Guard = {},
+): Promise<Running> {
   const { KNOWLEDGE_PORT: PORT, KNOWLEDGE_DATABASE_URL: OWN_DATABASE_URL } = config
   const common = { ...config, PORT, OWN_DATABASE_URL }
   await using opened = await openService<Tables>('knowledge', common, migrations)
@@ -27,10 +35,10 @@ export async function start(config: Config, now = () => new Date()): Promise<Run
   const extractor = createExtractor()
   opened.onClose(() => extractor.close())
   const indexer = createIndexer({ db, index, log })
-  const embedder = createEmbedder(config, log)
   const publishers = createPublishers({ bus, prefixes: config.KNOWLEDGE_PUBLISHERS, log })
   const secretsOf = createOrgSecrets(bus)
-  const searching = { index, indexer, publishers, embedder }
+  const embedderOf = createEmbedders({ config, secretsOf, guard, log })
+  const searching = { index, indexer, publishers, embedderOf }
   const deps: Deps = { db, log, config, ...searching, extractor, secretsOf, now }
   answerCalls(bus, deps)
   ready.index = indexer.readiness

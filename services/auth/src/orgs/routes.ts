@@ -12,6 +12,7 @@ import {
 import type { App } from '@guildhall/service/app'
 import { chatUnavailable } from '../clients/chat.ts'
 import type { Deps } from '../deps.ts'
+import { configOf } from './config.ts'
 import { allOrgs, knownOrg, orgsOfPerson, updateOrg } from './queries.ts'
 import { modulesOf, shownOrg } from './rules.ts'
 import { switchModulesOf } from './switch-modules.ts'
@@ -31,7 +32,10 @@ export function orgRoutes(app: App, deps: Deps) {
     return reply.code(200).send({ organizations })
   })
 
-  app.implement(getOrg, async ({ org }) => shownOrg(await knownOrg(db, org.id)))
+  app.implement(getOrg, async ({ org }) => {
+    const [row, config] = await Promise.all([knownOrg(db, org.id), configOf(deps, org.id)])
+    return { ...shownOrg(row), config }
+  })
 
   app.implement(putOrgSettings, async ({ org, caller, body }) => {
     const row = await db.transaction().execute(async (trx) => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { MOST_CHUNKS, SourceKey } from '@guildhall/contracts/knowledge'
+import { type KnowledgeSettings, MOST_CHUNKS, SourceKey } from '@guildhall/contracts/knowledge'
 import { AppError } from '@guildhall/service/errors'
 
 /** The key of an uploaded file: `<folder>/<file name>` in lower case, other characters than a key's as `-`. */
@@ -19,12 +19,17 @@ export function keyOfFile(folder: string, name: string): string {
 const refused = (message: string) => new AppError('invalid', 'document.name', message)
 
 /** Equal for the same bytes cut in the same way: then nothing has to be written. */
-export const hashOfFile = (bytes: Uint8Array, chunkChars: number): string =>
-  `file:${createHash('sha256').update(bytes).digest('hex')}:${chunkChars}`
+export function hashOfFile(
+  bytes: Uint8Array,
+  { chunk_chars, chunk_overlap }: Pick<KnowledgeSettings, 'chunk_chars' | 'chunk_overlap'>,
+): string {
+  const overlap = chunk_overlap > 0 ? `+${chunk_overlap}` : ''
+  return `file:${createHash('sha256').update(bytes).digest('hex')}:${chunk_chars}${overlap}`
+}
 
 /** Throws if a file makes more passages than a source may have. */
-export function checkLength(passages: readonly string[]): void {
+export function checkLength(passages: readonly unknown[]): void {
   if (passages.length <= MOST_CHUNKS) return
-  const message = `The file makes ${passages.length} passages, and a source has at most ${MOST_CHUNKS}: split it, or have the operator raise KNOWLEDGE_CHUNK_CHARS`
+  const message = `The file makes ${passages.length} passages, and a source has at most ${MOST_CHUNKS}: split it, or raise chunk_chars in the knowledge settings of the org`
   throw new AppError('too_large', 'document.too_long', message)
 }

@@ -83,15 +83,31 @@ export async function makeCurrent(trx: Trx, { id, source_id }: ToIndex): Promise
   return true
 }
 
-/** Notes that the index has the current version as it should be, unless its labels changed meanwhile. */
+/** Notes that the index has the current version as it should be, unless its labels or its vectors changed meanwhile. */
 export async function noteIndexed(db: Db, version: ToIndex) {
-  await db
-    .updateTable('sources')
-    .set({ index_stale: false })
-    .where('current_version_id', '=', version.id)
-    .where('category', '=', version.category)
-    .where('public', '=', version.public)
-    .execute()
+  await db.transaction().execute(async (trx) => {
+    const source = await trx
+      .selectFrom('sources')
+      .select('id')
+      .where('current_version_id', '=', version.id)
+      .where('category', '=', version.category)
+      .where('public', '=', version.public)
+      .forUpdate()
+      .executeTakeFirst()
+    // a statement of its own: one that waited for the lock would see the vectors as they were before
+    const unchanged = await trx
+      .selectFrom('versions')
+      .select('id')
+      .where('id', '=', version.id)
+      .where('embedding_model', 'is not distinct from', version.embedding_model)
+      .executeTakeFirst()
+    if (!source || !unchanged) return
+    await trx
+      .updateTable('sources')
+      .set({ index_stale: false })
+      .where('id', '=', source.id)
+      .execute()
+  })
 }
 
 export async function removedVersions(db: Db, sourceId: string) {

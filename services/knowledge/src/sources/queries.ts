@@ -107,10 +107,12 @@ export interface NewPassage {
   level: number
   parent_ordinal: number | null
   content: string
+  /** Code points before what is the passage's own: its title line, and what it repeats of the passage before. */
+  repeated?: number
   vector: Float32Array | null
 }
 
-/** Rows of one insert: 8 parameters each, of the 65 535 that Postgres takes. */
+/** Rows of one insert: 9 parameters each, of the 65 535 that Postgres takes. */
 const ROWS_AT_ONCE = 500
 
 /** Inserts a version that is still to be indexed. */
@@ -120,6 +122,7 @@ export async function insertVersion(
     source_id: string
     content_hash: string
     embedding_model: string | null
+    own_vectors: boolean
     fetched_at: Date
     written_by: Writer
   },

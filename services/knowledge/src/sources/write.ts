@@ -2,6 +2,7 @@ import { audit, enqueue } from '@guildhall/bus/outbox'
 import { type Source, sourceWritten } from '@guildhall/contracts/knowledge'
 import type { OrgRef } from '@guildhall/contracts/route'
 import { AppError } from '@guildhall/service/errors'
+import type { Embedder } from '../clients/embedder.ts'
 import type { Labels, Trx, Writer } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import {
@@ -28,13 +29,15 @@ export interface Draft extends Labels {
 
 interface Prepared {
   embedding_model: string | null
+  /** The writer brought them along. */
+  own_vectors: boolean
   passages: NewPassage[]
 }
 
 /**
  * Writes a whole source: its content if the hash is not that of the current version, else only its labels.
  * Resolves once searches find it. The last who comes to the source's lock is the one whose writing stays.
- * Throws `embeddings.…` with nothing written, and `source.indexing_later` with all written but not yet found.
+ * Throws `embeddings.…` with nothing written (`.unknown` while auth cannot say which embedder the org has), and `source.indexing_later` with all written but not yet found.
  */
 export async function writeSource(
   deps: Deps,
@@ -45,7 +48,7 @@ export async function writeSource(
   const { db, indexer, log } = deps
   const there = await sourceByKey(db, org.id, draft.key)
   const same = there?.version?.content_hash === draft.content_hash
-  const prepared = same ? undefined : await prepare(deps, draft)
+  const prepared = same ? undefined : await prepare(deps, org, draft)
   const stored = await db
     .transaction()
     .execute((trx) => store(trx, { org, draft, prepared, by, now: deps.now() }))
@@ -62,17 +65,19 @@ export async function writeSource(
 }
 
 /** Makes the embeddings, outside any transaction. */
-async function prepare({ embedder }: Deps, { passages, vectors }: Draft): Promise<Prepared> {
-  const contents = passages.map(({ content }) => content)
-  const made = vectors ??
-    (embedder && { model: embedder.model, of: await embedder.passages(contents) }) ?? {
-      model: null,
-      of: [],
-    }
+async function prepare({ embedderOf }: Deps, org: OrgRef, draft: Draft): Promise<Prepared> {
+  const { model, of } = draft.vectors ?? (await made(await embedderOf(org.id), draft))
   return {
-    embedding_model: made.model,
-    passages: passages.map((passage, n) => ({ ...passage, vector: made.of[n] ?? null })),
+    embedding_model: model,
+    own_vectors: draft.vectors !== null,
+    passages: draft.passages.map((passage, n) => ({ ...passage, vector: of[n] ?? null })),
   }
+}
+
+async function made(embedder: Embedder | undefined, { passages }: Draft) {
+  if (!embedder) return { model: null, of: [] }
+  const contents = passages.map(({ content }) => content)
+  return { model: embedder.model, of: await embedder.passages(contents) }
 }
 
 interface Storing {
@@ -105,8 +110,9 @@ async function store(trx: Trx, { org, draft, prepared, by, now }: Storing) {
     await enqueue(trx, audit(sourceWritten, by, org, said))
     return { id: source.id, changed: false }
   }
-  const { embedding_model = null, passages = [] } = prepared ?? {}
-  const written = { source_id: source.id, content_hash, embedding_model, written_by: by }
+  const { passages = [], embedding_model = null, own_vectors = false } = prepared ?? {}
+  const vectors = { embedding_model, own_vectors }
+  const written = { source_id: source.id, content_hash, ...vectors, written_by: by }
   await insertVersion(trx, { ...labels, ...written, fetched_at: now }, passages)
   return { id: source.id, changed: true }
 }
