@@ -64,5 +64,6 @@ function titleOf(document: Page): string | null {
   return texts.map((text: string) => text.replace(/\s+/g, ' ').trim()).find(Boolean) ?? null
 }
 
-/** Through Markdown, so that tables, lists and code read the same as in a Markdown file. */
-const htmlToText = (html: string): string => readMarkdown(NodeHtmlMarkdown.translate(html)).text
+/** Readable text of HTML, through Markdown, so that tables, lists and code read the same as in a Markdown file. */
+export const htmlToText = (html: string): string =>
+  readMarkdown(NodeHtmlMarkdown.translate(html)).text

@@ -107,10 +107,10 @@ function refusalOf(error: unknown): Refusal {
 
 if (!isMainThread && parentPort) {
   const { extract } = await import('./extract.ts') // parsers are loaded in the thread only
-  parentPort.on('message', ({ name, bytes }: { name: string; bytes: Uint8Array }) => {
+  parentPort.on('message', async ({ name, bytes }: { name: string; bytes: Uint8Array }) => {
     let answer: Answer
     try {
-      answer = { extracted: extract(name, bytes) }
+      answer = { extracted: await extract(name, bytes) }
     } catch (error) {
       answer = { refusal: refusalOf(error) }
     }
