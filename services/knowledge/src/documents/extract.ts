@@ -1,6 +1,6 @@
 import { AppError } from '@guildhall/service/errors'
 import { checkKind } from './kind.ts'
-import { decodeText, storable, tidy } from './text.ts'
+import { checkTextLength, decodeText, storable, tidy } from './text.ts'
 
 /** What a file says. `title` is one line of at most 500 characters, `text` is never empty. */
 export interface Extracted {
@@ -58,6 +58,7 @@ export async function extract(name: string, bytes: Uint8Array): Promise<Extracte
   if (bytes.length === 0) throw empty()
   checkKind(ending, bytes)
   const { title, text } = await read(bytes)
+  checkTextLength(text.length)
   const tidied = tidy(storable(text))
   if (!tidied) throw empty()
   return { title: titleLine(title) || titleLine(fileName), text: tidied }

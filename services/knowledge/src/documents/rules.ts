@@ -22,9 +22,9 @@ const refused = (message: string) => new AppError('invalid', 'document.name', me
 export const hashOfFile = (bytes: Uint8Array, chunkChars: number): string =>
   `file:${createHash('sha256').update(bytes).digest('hex')}:${chunkChars}`
 
-/** Throws if a file makes more passages than a source may have. */
-export function checkLength(passages: readonly string[]): void {
-  if (passages.length <= MOST_CHUNKS) return
-  const message = `The file makes ${passages.length} passages, and a source has at most ${MOST_CHUNKS}: split it, or have the operator raise KNOWLEDGE_CHUNK_CHARS`
+/** Throws if a file makes more passages than a source may have; `passages` may be an estimate from below. */
+export function checkLength(passages: number): void {
+  if (passages <= MOST_CHUNKS) return
+  const message = `The file makes ${passages} or more passages, and a source has at most ${MOST_CHUNKS}: split it, or have the operator raise KNOWLEDGE_CHUNK_CHARS`
   throw new AppError('too_large', 'document.too_long', message)
 }

@@ -61,8 +61,9 @@ async function storeFile(deps: Deps, org: OrgRef, { file, key, upload, by }: Sto
     return { changed: false, chunks: there.version?.chunk_count ?? 0 }
 
   const { title, text } = await deps.extractor.extract(file.name, file.bytes)
+  checkLength(Math.ceil(text.replace(/\s+/g, '').length / chunkChars)) // before time goes into splitting
   const contents = splitPassages(text, { chunkChars, title })
-  checkLength(contents)
+  checkLength(contents.length)
   const passages = contents.map((content, ordinal) => ({
     ordinal,
     level: 0,
