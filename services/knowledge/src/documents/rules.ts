@@ -2,9 +2,12 @@ import { createHash } from 'node:crypto'
 import { MOST_CHUNKS, SourceKey } from '@guildhall/contracts/knowledge'
 import { AppError } from '@guildhall/service/errors'
 
-/** The key of an uploaded file: `<folder>/<file name>` in lower case, other characters than a key's as `-`. */
+/** The key of an uploaded file: `<folder>/<file name>` in lower case, each other character than a key's as one `-`. */
 export function keyOfFile(folder: string, name: string): string {
-  const fileName = name.replace(/^.*[/\\]/s, '').toLowerCase()
+  const fileName = name
+    .replace(/^.*[/\\]/s, '')
+    .normalize('NFC') // macOS sends é as two characters
+    .toLowerCase()
   const usable = fileName.replace(/[^a-z0-9._:-]/gu, '-')
   if (!/[a-z0-9]/.test(usable.replace(/\.[^.]*$/, ''))) {
     throw refused(
