@@ -91,3 +91,11 @@ test('a page without a main content is read whole', async () => {
   const deep = '<div>'.repeat(300)
   assert.equal((await read('a.htm', `${deep}<p>Deep &amp; fine</p>`)).text, 'Deep & fine')
 })
+
+test('a page of many paragraphs is read in its order, and words beside a block stay with it', async () => {
+  const numbers = Array.from({ length: 3000 }, (_, n) => n)
+  const page = numbers.map((n) => `<p>Paragraph ${n} of it.</p>loose <b>words</b> ${n}`).join('')
+  const { text } = await read('a.html', `<main><div>${page}</div></main>`)
+  const expected = numbers.map((n) => `Paragraph ${n} of it.\n\nloose words ${n}`)
+  assert.equal(text, expected.join('\n\n'))
+})

@@ -8,7 +8,7 @@ const TIME_LIMIT_MS = 10_000
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 }
 /** Buffers lie outside of the thread's heap and its limit. Of a Word document of 50 MB they take 160 MB. */
 const MOST_BUFFER_BYTES = 256 * 1024 * 1024
-/** A stream unpacks some 50 MB in that time. */
+/** A stream unpacks some 10 MB in that time. */
 const LOOK_EVERY_MS = 50
 /** A thread holds some 100 MB of parsers and their garbage, and starts in 0.3 s. */
 const IDLE_MS = 2_000
