@@ -82,8 +82,9 @@ async function storeFile(deps: Deps, org: OrgRef, { file, key, upload, by, setti
     return { changed: false, chunks: there.version?.chunk_count ?? 0 }
 
   const { title, text } = await deps.extractor.extract(file.name, file.bytes)
+  checkLength(Math.ceil(text.replace(/\s+/g, '').length / chunkChars)) // before time goes into splitting
   const cuts = cutPassages(text, { chunkChars, chunkOverlap, title })
-  checkLength(cuts)
+  checkLength(cuts.length)
   const passages = cuts.map((cut, ordinal) => ({ ordinal, level: 0, parent_ordinal: null, ...cut }))
   const draft: Draft = { ...labels, key, title, content_hash, passages, vectors: null }
   const { changed } = await writeSource(deps, org, draft, by)
