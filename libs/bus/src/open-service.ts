@@ -116,7 +116,8 @@ export async function openService<T extends BusTables>(
 
 /** What every service answers alike. */
 function answerFrameCalls(service: Service, bus: Bus, ready: Readiness) {
-  answer(bus, readinessOf(service), async () => ({ missing: await missingParts(ready) }))
+  if (service !== 'ops')
+    answer(bus, readinessOf(service), async () => ({ missing: await missingParts(ready) }))
   if (service !== 'auth')
     answer(bus, forgetOrgOf(service), async ({ org_id }) => {
       dropChanged(bus, changed.org, org_id)

@@ -3,6 +3,7 @@ import { type Service, services } from '@guildhall/contracts/names'
 import { getHealth, readinessOf } from '@guildhall/contracts/ops'
 import type { App } from '@guildhall/service/app'
 import { AppError } from '@guildhall/service/errors'
+import { missingParts } from '@guildhall/service/probes'
 import type { Deps } from '../deps.ts'
 
 export function healthRoutes(app: App, deps: Deps) {
@@ -13,9 +14,12 @@ export function healthRoutes(app: App, deps: Deps) {
   })
 }
 
-async function healthOf({ bus }: Deps, service: Service) {
+async function healthOf({ bus, ready }: Deps, service: Service) {
   try {
-    const { missing } = await ask(bus, readinessOf(service), {})
+    const missing =
+      service === 'ops'
+        ? await missingParts(ready)
+        : (await ask(bus, readinessOf(service), {})).missing
     const status = missing.length === 0 ? ('ready' as const) : ('waiting' as const)
     return { service, status, missing }
   } catch (error) {
