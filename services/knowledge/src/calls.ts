@@ -1,7 +1,9 @@
 import { answer } from '@guildhall/bus/calls'
 import type { Bus } from '@guildhall/bus/connect'
+import { findRebuild } from '@guildhall/contracts/knowledge'
 import { purgeOrgOf } from '@guildhall/contracts/orgs'
 import type { Deps } from './deps.ts'
+import { rebuildProgress } from './indexing/rebuild.ts'
 import { purgeSources } from './sources/purge.ts'
 
 /** What knowledge answers over NATS. */
@@ -10,4 +12,5 @@ export function answerCalls(bus: Bus, deps: Deps) {
     await purgeSources(deps, org_id)
     return {}
   })
+  answer(bus, findRebuild, async () => ({ rebuild: await rebuildProgress(deps.db) }))
 }

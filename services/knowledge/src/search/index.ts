@@ -1,3 +1,8 @@
+/** What rows look like in an index. Raised with every change of that; indexes of another layout are made again. */
+export const LAYOUT = 'v1'
+/** Names of generations: their layout, and some letters of their own. */
+export const GENERATION = /^v\d+-[0-9a-f]{8}$/
+
 /** A passage or summary as the index holds it. The database holds the truth; the index can be made again from it. */
 export interface IndexRow {
   id: string
