@@ -55,7 +55,10 @@ export interface PassageIndex {
   /** Adds rows and replaces those of the same id, so a failed write can be repeated and labels changed. */
   write(rows: readonly IndexRow[]): Promise<void>
   remove(org: number, versions: readonly string[]): Promise<void>
-  /** Ranked by the words; word forms, accents and case do not matter, and a word found nowhere is read as its likely spelling. */
+  /**
+   * Ranked by the words; accents and case do not matter, and a word found nowhere is read as its likely spelling. Word
+   * forms do not matter in the embedded index; Meilisearch knows only beginnings of words (conformance-words.ts).
+   */
   searchText(query: TextQuery): Promise<Hit[]>
   searchVector(query: VectorQuery): Promise<Hit[]>
   /** Keeps searches fast and the disk small; to be called from time to time. Spelling help covers all rows after it. */
