@@ -38,7 +38,7 @@ export async function rebuildIndex(parts: Rebuilding, signal: AbortSignal) {
     await (await index.opened(next)).upkeep()
     await db.transaction().execute((trx) => switchTo(trx, next))
   }
-  await retireOld(parts, signal, 'wait')
+  await retireOld(parts, signal, 'leave') // else the job of each minute does
   return { generation: next, joined, sources: copied }
 }
 
