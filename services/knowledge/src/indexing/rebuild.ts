@@ -3,13 +3,11 @@ import type { Log } from '@guildhall/service/log'
 import { sql } from 'kysely'
 import type { Db } from '../db.ts'
 import { beginNext, forgetOld, type Live, switchTo } from '../search/generation-queries.ts'
-import { type Generations, isOutdated, NOTICE_MS } from '../search/generations.ts'
+import { type Generations, isOutdated, KEEP_OLD_MS } from '../search/generations.ts'
 import type { Indexer } from './indexer.ts'
 
 /** Sources that are copied before it is asked again which are left. */
 const PAGE = 200
-/** So long processes may still search the old generation: the time to notice, and a search. */
-const KEEP_OLD_MS = NOTICE_MS + 30_000
 
 export interface Rebuilding {
   db: Db

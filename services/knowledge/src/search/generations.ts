@@ -15,8 +15,12 @@ import {
 } from './generation-queries.ts'
 import { type IndexRow, LAYOUT, type PassageIndex } from './index.ts'
 
-/** A process notices so late that another has switched; the old generation is kept and written longer than that. */
-export const NOTICE_MS = 2_000
+/** A process notices so late that another has switched. */
+const NOTICE_MS = 2_000
+/** Until all have noticed, with a margin for clocks that differ. */
+const WRITE_OLD_MS = NOTICE_MS + 8_000
+/** Until the last search and write of the old generation are over: longer than a request to the servers may take. */
+export const KEEP_OLD_MS = WRITE_OLD_MS + 60_000
 
 export interface GenerationsOptions {
   db: Db
@@ -83,11 +87,12 @@ export async function openGenerations({ db, engine, log }: GenerationsOptions) {
       const now = await look(liveForWriting)
       const needed = neededOf(now)
       await (await opened.get(needed)).write(rows)
-      for (const name of namesOf(now)) if (name !== needed) await writeAside(name, rows, now)
+      for (const name of writtenOf(now, engine))
+        if (name !== needed) await writeAside(name, rows, now)
     },
     async remove(org: number, versions: readonly string[]) {
       const now = await look(liveForWriting)
-      for (const name of namesOf(now)) {
+      for (const name of writtenOf(now, engine)) {
         const removing = opened.get(name).then((index) => index.remove(org, versions))
         if (name === now.old || isForeign(name))
           await removing.catch((err) => log.warn({ err }, 'Passages stay in an old search index'))
@@ -105,6 +110,14 @@ export async function openGenerations({ db, engine, log }: GenerationsOptions) {
 
 const namesOf = ({ current, next, old }: Live) =>
   [current, next, old].filter((name) => name !== null)
+/**
+ * An old generation is written as long as another process may not have noticed the switch. Never longer: a write that
+ * comes after it was dropped would make it again. This process has noticed as soon as it writes.
+ */
+function writtenOf({ current, next, old, switched_at }: Live, { shared }: Engine) {
+  const recent = shared && switched_at !== null && Date.now() - switched_at.getTime() < WRITE_OLD_MS
+  return [current, next, recent ? old : null].filter((name) => name !== null)
+}
 const isForeign = (name: string) => !name.startsWith(`${LAYOUT}-`)
 /** What must be written: of another layout the current one may not take our rows. */
 const neededOf = ({ current, next }: Live) => (isForeign(current) ? (next ?? current) : current)
