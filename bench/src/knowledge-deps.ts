@@ -4,7 +4,8 @@ import type { Tables } from '@guildhall/knowledge/db'
 import type { Deps } from '@guildhall/knowledge/deps'
 import { createExtractor } from '@guildhall/knowledge/documents/worker'
 import { createIndexer } from '@guildhall/knowledge/indexing/indexer'
-import { openEmbedded } from '@guildhall/knowledge/search/embedded'
+import { engineOf } from '@guildhall/knowledge/search/engine'
+import { openGenerations } from '@guildhall/knowledge/search/generations'
 import { createLog } from '@guildhall/service/log'
 import { PUBLISHER } from './knowledge-data.ts'
 
@@ -22,19 +23,20 @@ export async function openKnowledge(
 ): Promise<Deps & AsyncDisposable> {
   const log = createLog('bench', { format: 'json', level: 'error' })
   const db = openDb<Tables>({ url, schema: 'knowledge', log })
-  const index = await openEmbedded({ dir, log })
   const config = readConfig({
     DATABASE_URL: url,
     NATS_URL: 'nats://127.0.0.1',
     INTERNAL_KEY: '0'.repeat(64),
+    KNOWLEDGE_INDEX_DIR: dir,
     ...more,
   })
+  const index = await openGenerations({ db, engine: engineOf(config, log), log })
   return {
     db,
     log,
     config,
     index,
-    indexer: createIndexer({ db, index, log }),
+    indexer: createIndexer({ db, index, log, alone: (_source, work) => work() }),
     publishers: async () => [PUBLISHER],
     embedderOf: async () => undefined,
     extractor: createExtractor(),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { call } from './call.ts'
 import { machine, officer } from './caller.ts'
 import { audited } from './event.ts'
 import { Instant, nextCursor, OrgParams, Paging } from './fields.ts'
@@ -242,6 +243,29 @@ export const indexPending = job({
   attempts: 1,
   concurrency: 1,
   audited: false,
+})
+
+export const rebuildSearchIndex = job({
+  name: 'knowledge.rebuild_index',
+  summary: 'Make the search index again beside the old one, then switch',
+  args: z.object({}),
+  attempts: 5,
+  concurrency: 2, // the second joins the first
+  audited: true,
+})
+
+export const findRebuild = call({
+  service: 'knowledge',
+  name: 'find_rebuild',
+  summary: 'How far the rebuild of the search index is',
+  callers: ['operator'],
+  args: z.object({}),
+  reply: z.object({
+    rebuild: z
+      .object({ sources: z.int(), left: z.int().describe('Not yet in the new index') })
+      .nullable()
+      .describe('null where none is under way'),
+  }),
 })
 
 const KeyNamed = z.object({ key: z.string() })

@@ -26,6 +26,7 @@ export interface Tables extends BusTables {
     key: string
     current_version_id: string | null
     index_stale: Generated<boolean>
+    next_stale: Generated<boolean>
     updated_at: Date
   }
   versions: Labels & {
@@ -62,6 +63,14 @@ export interface Tables extends BusTables {
     changed: boolean
     chunks: number
     error: string | null
+  }
+  search_index: {
+    one: Generated<boolean>
+    engine: 'embedded' | 'servers'
+    current: string
+    next: string | null
+    old: string | null
+    switched_at: Date | null
   }
   removed_versions: { version_id: string; source_id: string; org_id: number }
 }

@@ -5,7 +5,7 @@ import type { Config } from './config.ts'
 import type { Db } from './db.ts'
 import type { Extractor } from './documents/worker.ts'
 import type { Indexer } from './indexing/indexer.ts'
-import type { PassageIndex } from './search/index.ts'
+import type { Generations } from './search/generations.ts'
 import type { Publishers } from './search/publishers.ts'
 
 /** All that knowledge needs from outside. */
@@ -14,7 +14,7 @@ export interface Deps {
   log: Log
   config: Config
   /** Searched here; written by the indexer alone. */
-  index: PassageIndex
+  index: Generations
   indexer: Indexer
   /** Whose public sources others may see. */
   publishers: Publishers

@@ -10,9 +10,11 @@ import { migrations, type Tables } from './db.ts'
 import type { Deps } from './deps.ts'
 import { createExtractor } from './documents/worker.ts'
 import { createIndexer } from './indexing/indexer.ts'
-import { takeIndexLock } from './indexing/lock.ts'
+import { resumeRebuild } from './indexing/rebuild.ts'
+import { takeTurns } from './indexing/source-lock.ts'
 import { jobHandlers } from './jobs.ts'
-import { openEmbedded } from './search/embedded.ts'
+import { engineOf } from './search/engine.ts'
+import { openGenerations } from './search/generations.ts'
 import { createPublishers } from './search/publishers.ts'
 
 /** What is allowed of URLs that officers gave. Tests alone set it. */
@@ -27,14 +29,14 @@ export async function start(
   const { KNOWLEDGE_PORT: PORT, KNOWLEDGE_DATABASE_URL: OWN_DATABASE_URL } = config
   const common = { ...config, PORT, OWN_DATABASE_URL }
   await using opened = await openService<Tables>('knowledge', common, migrations)
-  const { db, bus, log, signal, ready, databaseUrl: url } = opened
-  const lock = await takeIndexLock({ url, log })
-  opened.onClose(() => lock[Symbol.asyncDispose]())
-  const index = await openEmbedded({ dir: config.KNOWLEDGE_INDEX_DIR, log })
+  const { db, bus, log, signal, ready } = opened
+  const engine = engineOf(config, log)
+  const { alone, keep } = await takeTurns(engine, opened)
+  const index = await openGenerations({ db, engine, log })
   opened.onClose(() => index.close())
   const extractor = createExtractor()
   opened.onClose(() => extractor.close())
-  const indexer = createIndexer({ db, index, log })
+  const indexer = createIndexer({ db, index, log, alone })
   const publishers = createPublishers({ bus, prefixes: config.KNOWLEDGE_PUBLISHERS, log })
   const secretsOf = createOrgSecrets(bus)
   const embedderOf = createEmbedders({ config, secretsOf, guard, log })
@@ -43,7 +45,11 @@ export async function start(
   answerCalls(bus, deps)
   ready.index = indexer.readiness
   const app = buildApp(opened, deps)
-  return await opened.serve(app, jobHandlers(deps), [lock.keep(signal), indexer.catchUp(signal)])
+  const catchUp = async () => {
+    await indexer.catchUp(signal)
+    await resumeRebuild(deps, signal)
+  }
+  return await opened.serve(app, jobHandlers(deps), [keep(signal), catchUp()])
 }
 
 if (import.meta.main) await runProcess('knowledge', () => start(readConfig()))
