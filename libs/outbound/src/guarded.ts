@@ -182,7 +182,8 @@ function withoutPrivate(headers: Record<string, string> = {}): Record<string, st
   return Object.fromEntries(kept)
 }
 
-function checkedUrl(text: string): URL {
+/** The URL, if it is one of http or https without credentials. Throws `url.malformed` or `url.not_allowed`. */
+export function checkedUrl(text: string): URL {
   const url = URL.parse(text)
   if (!url)
     throw new AppError(

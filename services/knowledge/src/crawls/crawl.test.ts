@@ -1,46 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { getSource, search, sourceWritten } from '@guildhall/contracts/knowledge'
-import { crawlOne, crawlWritten, putCrawl, runCrawl } from '@guildhall/contracts/knowledge-crawls'
-import { getSourceText } from '@guildhall/contracts/knowledge-dashboard'
+import { search, sourceWritten } from '@guildhall/contracts/knowledge'
+import { crawlWritten, runCrawl } from '@guildhall/contracts/knowledge-crawls'
 import { listKnowledgeRuns } from '@guildhall/contracts/knowledge-settings'
 import { until } from '@guildhall/service/testing'
-import { testKnowledge } from '../testing.ts'
 import { member, officer } from '../testing-bodies.ts'
-import { page, says, testSite } from '../testing-site.ts'
-
-const FAST = { KNOWLEDGE_CRAWL_GAP_SECONDS: '0' }
-type Knowledge = Awaited<ReturnType<typeof testKnowledge>>
-
-/** knowledge and a site; `crawled` runs the crawl `p` and answers the source as it is then. */
-async function crawling(t: Parameters<typeof testKnowledge>[0], more: object = {}) {
-  const site = await testSite(t)
-  const knowledge = await testKnowledge(t, { ...FAST, ...more })
-  const put = async (definition: object) => {
-    const body = { category: 'web', url: site.at('/p'), ...definition }
-    const reply = await knowledge.as(member(1)).call(putCrawl, { params: { key: 'p' }, body })
-    assert.ok(reply.status === 200 || reply.status === 201, JSON.stringify(reply.body))
-    return { status: reply.status, source: reply.body.source }
-  }
-  const crawled = async (force = false) => {
-    const run = await knowledge.run(crawlOne, { org_id: 1, key: 'p', force })
-    const { outcome } = (run.result ?? {}) as { outcome?: string }
-    return { outcome, source: await sourceOf(knowledge, 'p') }
-  }
-  return { ...knowledge, site, put, crawled }
-}
-
-async function sourceOf({ as }: Pick<Knowledge, 'as'>, key: string) {
-  const reply = await as(member(1)).call(getSource, { params: { key } })
-  assert.ok(reply.status === 200)
-  return reply.body.source
-}
-
-async function textOf({ as }: Pick<Knowledge, 'as'>, key = 'p') {
-  const reply = await as(member(1)).call(getSourceText, { query: { key } })
-  assert.ok(reply.status === 200)
-  return reply.body.text
-}
+import { crawling, sourceOf, textOf } from '../testing-crawls.ts'
+import { page, says } from '../testing-site.ts'
 
 const FOX = page('Foxes', 'A quick fox jumps over the lazy dog.')
 

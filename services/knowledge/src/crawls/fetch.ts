@@ -1,4 +1,9 @@
-import { type GuardedAnswer, type GuardedOptions, guardedFetch } from '@guildhall/outbound/guarded'
+import {
+  checkedUrl,
+  type GuardedAnswer,
+  type GuardedOptions,
+  guardedFetch,
+} from '@guildhall/outbound/guarded'
 import { AppError } from '@guildhall/service/errors'
 import type { Hosts } from './hosts.ts'
 import { hostOf } from './rules.ts'
@@ -26,7 +31,7 @@ export type Get = (url: string, getting: Getting) => Promise<GuardedAnswer>
 /** Fetches from the public internet only, each request when its host has time, redirects one at a time. Throws as guardedFetch does. */
 export function createGet(hosts: Hosts, { timeoutMs = TIMEOUT_MS, ...guard }: Bounds): Get {
   return async (url, { headers, check, signal }) => {
-    let target = url
+    let target = checkedUrl(url).href
     let left = timeoutMs
     for (let redirects = 0; ; redirects++) {
       await check?.(target)
@@ -40,7 +45,7 @@ export function createGet(hosts: Hosts, { timeoutMs = TIMEOUT_MS, ...guard }: Bo
       const next = locationOf(answer)
       if (next === null) return answer
       if (redirects >= MAX_REDIRECTS) throw tooMany(url)
-      target = next
+      target = checkedUrl(next).href
     }
   }
 }
