@@ -104,7 +104,7 @@ export const crawlDue = job({
   summary: 'Crawl sources that are due: never tried first, then by how long they wait',
   args: z.object({}),
   cron: '*/10 * * * *',
-  attempts: 1,
+  attempts: 3,
   concurrency: 1,
   audited: false,
 })
