@@ -3,6 +3,7 @@ import * as auth from './auth.ts'
 import type { Call } from './call.ts'
 import type { Job } from './job.ts'
 import * as knowledge from './knowledge.ts'
+import * as knowledgeCrawls from './knowledge-crawls.ts'
 import * as knowledgeSettings from './knowledge-settings.ts'
 import * as members from './members.ts'
 import * as ops from './ops.ts'
@@ -18,6 +19,7 @@ const values = [
   members,
   secrets,
   knowledge,
+  knowledgeCrawls,
   knowledgeSettings,
   ops,
 ].flatMap((domain) => Object.values<unknown>(domain))

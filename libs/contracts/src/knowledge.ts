@@ -22,7 +22,7 @@ export const SourceKey = z
     'a key has no empty, . or .. part',
   )
 
-const Category = z.string().min(1).max(100)
+export const Category = z.string().min(1).max(100)
 const Embedding = z.array(z.number()).length(EMBEDDING_LENGTH)
 
 export const NewChunk = z.object({
@@ -68,7 +68,16 @@ export const Source = z
       })
       .nullable()
       .describe('What searches find; null until the first version is indexed'),
-    crawl: z.null(),
+    crawl: z
+      .object({
+        fetch_every_hours: z.int(),
+        enabled: z.boolean(),
+        last_attempt_at: Instant.nullable(),
+        last_error: z.string().nullable().describe('Why the last crawl failed; null if it did not'),
+        due_at: Instant.nullable().describe('When it is crawled next; null while not enabled'),
+      })
+      .nullable()
+      .describe('Null for a source that is written or uploaded'),
     updated_at: Instant,
   })
   .meta({ id: 'Source' })

@@ -3,6 +3,7 @@ import * as appTokens from './app-tokens.ts'
 import * as auth from './auth.ts'
 import * as integrations from './integrations.ts'
 import * as knowledge from './knowledge.ts'
+import * as knowledgeCrawls from './knowledge-crawls.ts'
 import * as knowledgeDashboard from './knowledge-dashboard.ts'
 import * as knowledgeSettings from './knowledge-settings.ts'
 import * as members from './members.ts'
@@ -24,6 +25,7 @@ const domains = {
   tokens,
   members,
   knowledge,
+  knowledgeCrawls,
   knowledgeDashboard,
   knowledgeSettings,
   ops,

@@ -35,7 +35,7 @@ export interface OutboundRequest {
   accept?: readonly number[]
   signal?: AbortSignal
   /** The URL is an officer's: it is fetched from the public internet only (guarded.ts). */
-  guard?: Pick<GuardedOptions, 'allowAddresses'>
+  guard?: Pick<GuardedOptions, 'allowAddresses' | 'lookup'>
   /** Waits between attempts. Only tests replace it. */
   wait?: (ms: number) => Promise<unknown>
 }

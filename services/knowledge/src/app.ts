@@ -1,4 +1,5 @@
 import { type AppDeps, createApp } from '@guildhall/service/app'
+import { crawlRoutes } from './crawls/routes.ts'
 import type { Deps } from './deps.ts'
 import { documentRoutes } from './documents/routes.ts'
 import { reembedRoutes } from './reembed/routes.ts'
@@ -17,5 +18,6 @@ export function buildApp(frame: AppDeps, deps: Deps) {
   settingsRoutes(app, deps)
   runRoutes(app, deps)
   reembedRoutes(app, deps)
+  crawlRoutes(app, deps)
   return app
 }

@@ -51,6 +51,31 @@ export const Settings = z
     KNOWLEDGE_PUBLISHERS: Prefixes.describe(
       'Prefixes of orgs that may write public sources, separated by commas',
     ),
+    KNOWLEDGE_CRAWL_BATCH: z.coerce
+      .number<string>()
+      .int()
+      .min(1)
+      .max(1000)
+      .default(20)
+      .describe(
+        'Sources that one run of the crawl job crawls, 1 to 1000; it runs every 10 minutes',
+      ),
+    KNOWLEDGE_CRAWL_GAP_SECONDS: z.coerce
+      .number<string>()
+      .min(0)
+      .max(600)
+      .default(2)
+      .describe('Pause after a request of a crawl before the next one to the same host, 0 to 600'),
+    KNOWLEDGE_USER_AGENT: z
+      .string()
+      .regex(/^[\x21-\x7e][\x20-\x7e]{0,199}$/)
+      .default('PlatformKnowledgeBot/1.0')
+      .describe('What crawls call themselves; up to its first / it is looked up in robots.txt'),
+    RENDERER_URL: z
+      .url({ protocol: /^https?$/ })
+      .optional()
+      .describe('Renders JavaScript pages; without it they are almost empty'),
+    RENDERER_API_KEY: z.string().optional().describe('Bearer token of the renderer'),
     EMBEDDINGS_URL: z
       .url({ protocol: /^https?$/ })
       .optional()

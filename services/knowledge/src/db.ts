@@ -72,6 +72,24 @@ export interface Tables extends BusTables {
     old: string | null
     switched_at: Date | null
   }
+  crawls: {
+    source_id: string
+    title: string | null
+    fetch_every_hours: number
+    enabled: boolean
+    due_at: Date
+    last_attempt_at: Date | null
+    last_error: string | null
+    failures: Generated<number>
+    page_hash: string | null
+    page_chars: number | null
+    fetched_url: string | null
+    etag: string | null
+    last_modified: string | null
+    lease_id: string | null
+    leased_until: Date | null
+  }
+  crawl_hosts: { host: string; holder: string; free_at: Date }
   removed_versions: { version_id: string; source_id: string; org_id: number }
 }
 

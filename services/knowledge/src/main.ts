@@ -1,11 +1,13 @@
 import { openService } from '@guildhall/bus/open-service'
-import type { OutboundRequest } from '@guildhall/outbound/fetch'
 import { type Running, runProcess } from '@guildhall/service/run'
 import { buildApp } from './app.ts'
 import { answerCalls } from './calls.ts'
 import { createEmbedders } from './clients/embedders.ts'
 import { createOrgSecrets } from './clients/org-secrets.ts'
+import { createOrgs } from './clients/orgs.ts'
 import { type Config, readConfig } from './config.ts'
+import { createCrawler } from './crawls/crawler.ts'
+import type { Bounds } from './crawls/fetch.ts'
 import { migrations, type Tables } from './db.ts'
 import type { Deps } from './deps.ts'
 import { createExtractor } from './documents/worker.ts'
@@ -17,14 +19,12 @@ import { engineOf } from './search/engine.ts'
 import { openGenerations } from './search/generations.ts'
 import { createPublishers } from './search/publishers.ts'
 
-/** What is allowed of URLs that officers gave. Tests alone set it. */
-type Guard = NonNullable<OutboundRequest['guard']>
-
 /** Starts knowledge: sources, their index and the search. Waits while another process writes the index. */
 export async function start(
   config: Config,
   now = () => new Date(),
-  guard: Guard = {},
+  /** Of URLs that officers gave. Tests alone set them. */
+  bounds: Bounds = {},
 ): Promise<Running> {
   const { KNOWLEDGE_PORT: PORT, KNOWLEDGE_DATABASE_URL: OWN_DATABASE_URL } = config
   const common = { ...config, PORT, OWN_DATABASE_URL }
@@ -39,9 +39,10 @@ export async function start(
   const indexer = createIndexer({ db, index, log, alone })
   const publishers = createPublishers({ bus, prefixes: config.KNOWLEDGE_PUBLISHERS, log })
   const secretsOf = createOrgSecrets(bus)
-  const embedderOf = createEmbedders({ config, secretsOf, guard, log })
+  const embedderOf = createEmbedders({ config, secretsOf, guard: bounds, log })
   const searching = { index, indexer, publishers, embedderOf }
   const deps: Deps = { db, log, config, ...searching, extractor, secretsOf, now }
+  const crawler = createCrawler(deps, createOrgs(bus), bounds)
   answerCalls(bus, deps)
   ready.index = indexer.readiness
   const app = buildApp(opened, deps)
@@ -49,7 +50,7 @@ export async function start(
     await indexer.catchUp(signal)
     await resumeRebuild(deps, signal)
   }
-  return await opened.serve(app, jobHandlers(deps), [keep(signal), catchUp()])
+  return await opened.serve(app, jobHandlers(deps, crawler), [keep(signal), catchUp()])
 }
 
 if (import.meta.main) await runProcess('knowledge', () => start(readConfig()))

@@ -9,7 +9,7 @@ import { quietLog, testSettings } from '@guildhall/bus/testing'
 import { changed } from '@guildhall/contracts/event'
 import type { Job } from '@guildhall/contracts/job'
 import { findJobRun, startJob } from '@guildhall/contracts/ops'
-import { listPublishers } from '@guildhall/contracts/orgs'
+import { findOrg, listPublishers } from '@guildhall/contracts/orgs'
 import { findSecrets } from '@guildhall/contracts/secrets'
 import { openDb } from '@guildhall/db/open'
 import { roleUrl } from '@guildhall/db/provision'
@@ -19,11 +19,19 @@ import { newId } from '@guildhall/service/id'
 import { cleanUp, clientAs, until } from '@guildhall/service/testing'
 import type { OrgSecrets } from './clients/org-secrets.ts'
 import { readConfig } from './config.ts'
+import type { Bounds } from './crawls/fetch.ts'
 import type { Tables } from './db.ts'
 import { start } from './main.ts'
 
-/** Here officers' URLs may be of this host. */
-const LOOPBACK = { allowAddresses: ['127.0.0.1'] }
+/** Here URLs of officers and pages may be of this host, which all names under test have. */
+export const LOOPBACK: Bounds = {
+  allowAddresses: ['127.0.0.1'],
+  lookup: (name, callback) => {
+    const known = name === 'localhost' || name.endsWith('.test')
+    if (known) callback(null, [{ address: '127.0.0.1', family: 4 }])
+    else callback(new Error(`No ${name} in tests`), [])
+  },
+}
 
 type Test = Pick<TestContext, 'after'>
 
@@ -39,10 +47,11 @@ export async function testKnowledge(
   t: Test,
   more: Env = {},
   given?: Awaited<ReturnType<typeof knowledgeSettings>>,
+  { now = () => new Date(), bounds = {} }: { now?: () => Date; bounds?: Bounds } = {},
 ) {
   const settings = { ...(given ?? (await knowledgeSettings(t))), ...more }
   const outside = await testAuth(t, settings)
-  const knowledge = await start(readConfig(settings), () => new Date(), LOOPBACK)
+  const knowledge = await start(readConfig(settings), now, { ...LOOPBACK, ...bounds })
   const { DATABASE_URL, INTERNAL_KEY: internalKey, NATS_URL } = settings
   const url = roleUrl(DATABASE_URL, 'knowledge', internalKey)
   const db = openDb<Tables>({ url, schema: 'knowledge', log: quietLog })
@@ -81,6 +90,12 @@ async function testAuth(
   answer(auth, findSecrets('knowledge'), async ({ org_id }) => ({
     secrets: secrets.get(org_id) ?? {},
   }))
+  const inactive = new Set<number>()
+  answer(auth, findOrg, async (asked) => {
+    const id = 'id' in asked ? asked.id : 0
+    const org = { id, prefix: `org${id}`, name: `Org ${id}`, modules: ['knowledge'] }
+    return { org: inactive.has(id) ? null : { ...org, publisher: publishers.has(id) } }
+  })
   await auth.nats.flush()
   /** Sets an org's secrets and tells so, as auth does. */
   async function setSecrets(orgId: number, values: OrgSecrets) {
@@ -88,5 +103,12 @@ async function testAuth(
     tellChanged(auth, changed.org, orgId)
     await auth.nats.flush()
   }
-  return { publishers, auth, setSecrets }
+  /** Deactivates an org, or activates it again, and tells so. */
+  async function setActive(orgId: number, active: boolean) {
+    if (active) inactive.delete(orgId)
+    else inactive.add(orgId)
+    tellChanged(auth, changed.org, orgId)
+    await auth.nats.flush()
+  }
+  return { publishers, auth, setSecrets, setActive }
 }

@@ -8,11 +8,11 @@ import { deleteSourceRows, keysOfOrg, unsweptSources } from './queries.ts'
  */
 export async function purgeSources({ db, indexer }: Deps, orgId: number): Promise<void> {
   await db.deleteFrom('settings').where('org_id', '=', orgId).execute()
-  await db.deleteFrom('runs').where('org_id', '=', orgId).execute()
   for (const key of await keysOfOrg(db, orgId)) {
     const id = await db.transaction().execute((trx) => deleteSourceRows(trx, orgId, key))
     if (id !== undefined) await indexer.settle(id)
   }
+  await db.deleteFrom('runs').where('org_id', '=', orgId).execute() // by then no crawl adds any
   for (const id of await unsweptSources(db, orgId)) await indexer.settle(id)
   const left = await unsweptSources(db, orgId)
   if (left.length > 0)

@@ -9,6 +9,7 @@ import {
   dropVersion,
   ensureSource,
   insertVersion,
+  isCrawled,
   lockSource,
   type NewPassage,
   relabel,
@@ -25,7 +26,12 @@ export interface Draft extends Labels {
   passages: Omit<NewPassage, 'vector'>[]
   /** Those that the writer brought along. */
   vectors: { model: string; of: Float32Array[] } | null
+  /** A new version is made even of the same content. */
+  anew?: boolean
 }
+
+/** Runs in the transaction under the source's lock, and may refuse the writing by throwing. */
+export type Under = (trx: Trx, sourceId: string, changed: boolean) => Promise<void>
 
 interface Prepared {
   embedding_model: string | null
@@ -44,15 +50,16 @@ export async function writeSource(
   org: OrgRef,
   draft: Draft,
   by: Writer,
+  under: Under = refuseCrawled,
 ): Promise<{ source: Source; changed: boolean }> {
   const { db, indexer, log } = deps
   const there = await sourceByKey(db, org.id, draft.key)
-  const same = there?.version?.content_hash === draft.content_hash
+  const same = !draft.anew && there?.version?.content_hash === draft.content_hash
   const prepared = same ? undefined : await prepare(deps, org, draft)
   const stored = await db
     .transaction()
-    .execute((trx) => store(trx, { org, draft, prepared, by, now: deps.now() }))
-  if (!stored) return writeSource(deps, org, draft, by) // replaced or deleted since we looked
+    .execute((trx) => store(trx, { org, draft, prepared, by, under, now: deps.now() }))
+  if (!stored) return writeSource(deps, org, draft, by, under) // replaced or deleted since we looked
   try {
     await indexer.settle(stored.id)
   } catch (cause) {
@@ -85,18 +92,21 @@ interface Storing {
   draft: Draft
   prepared: Prepared | undefined
   by: Writer
+  under: Under
   now: Date
 }
 
 /** Under the source's lock. Nothing where new content is to be stored and was not prepared. */
-async function store(trx: Trx, { org, draft, prepared, by, now }: Storing) {
+async function store(trx: Trx, { org, draft, prepared, by, under, now }: Storing) {
   if (prepared) await ensureSource(trx, org.id, draft, now)
   const source = await lockSource(trx, org.id, draft.key)
   if (!source) return undefined
   const { category, title, url, content_hash } = draft
   const labels = { category, title, url, public: draft.public }
-  const same = source.version?.content_hash === content_hash ? source.version : undefined
+  const equal = !draft.anew && source.version?.content_hash === content_hash
+  const same = equal ? source.version : undefined
   if (!same && !prepared) return undefined
+  await under(trx, source.id, !same)
 
   // a version still to be indexed is overtaken by this writing
   const overtaken = await dropVersion(trx, source, 'indexing')
@@ -115,6 +125,16 @@ async function store(trx: Trx, { org, draft, prepared, by, now }: Storing) {
   const written = { source_id: source.id, content_hash, ...vectors, written_by: by }
   await insertVersion(trx, { ...labels, ...written, fetched_at: now }, passages)
   return { id: source.id, changed: true }
+}
+
+/** What a crawl wrote, only crawls write. */
+const refuseCrawled: Under = async (trx, sourceId) => {
+  if (!(await isCrawled(trx, sourceId))) return
+  throw new AppError(
+    'conflict',
+    'source.crawled',
+    'This source is crawled from the web, and its next crawl would replace what is written here. Use another key, or delete the source first.',
+  )
 }
 
 const indexingLater = (cause: unknown) =>
