@@ -1,17 +1,18 @@
 import { CLI_TOKEN_DAYS } from '@guildhall/contracts/cli-tokens'
 import { newId } from '@guildhall/service/id'
 import type { ChatUser } from '../clients/chat.ts'
-import type { Db, Trx } from '../db.ts'
+import type { Trx } from '../db.ts'
 
 const DAY_MS = 86_400_000
 
-/** The token of a member's CLI in an org, if they have one. */
-export async function cliTokenId(db: Db, org_id: number, chat_user_id: string) {
-  const row = await db
+/** The token of a member's CLI in an org, if they have one, under its lock. */
+export async function lockCliToken(trx: Trx, org_id: number, chat_user_id: string) {
+  const row = await trx
     .selectFrom('machine_tokens')
     .select('id')
     .where('org_id', '=', org_id)
     .where('chat_user_id', '=', chat_user_id)
+    .forUpdate()
     .executeTakeFirst()
   return row?.id
 }

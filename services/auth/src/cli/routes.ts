@@ -23,7 +23,7 @@ import { orgById } from '../orgs/queries.ts'
 import { authorizeUrl } from '../sign-in/authorize.ts'
 import { signInCookie } from '../sign-in/state.ts'
 import { page } from './page.ts'
-import { cliTokenId, storeCliToken } from './queries.ts'
+import { lockCliToken, storeCliToken } from './queries.ts'
 
 /** The sign-in of the compute CLI: it ends at a page that shows the member's token this once. */
 export function cliSignInRoutes(app: App, deps: Deps) {
@@ -93,7 +93,7 @@ async function issue({ db, bus, now }: Deps, org: OrgRow, user: ChatUser): Promi
   const by = { source: 'http', actor_kind: 'member', actor_id: user.id } as const
   const display = token.slice(0, DISPLAY_CHARS)
   const replaced = await db.transaction().execute(async (trx) => {
-    const earlier = await cliTokenId(trx, org.id, user.id)
+    const earlier = await lockCliToken(trx, org.id, user.id)
     const made = { sha256: sha256(token), display, now: now() }
     const token_id = await storeCliToken(trx, org.id, user, made)
     await enqueue(trx, audit(cliTokenIssued, by, org, { token_id, chat_user_id: user.id }))
