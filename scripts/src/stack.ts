@@ -189,6 +189,7 @@ function sandboxSettings(
     IDP_SECRET_KEY: world.identity.secretKey,
     IDP_AUTHORIZED_PARTIES: world.identity.authorizedParty,
     PODHOST_API_URL: sandbox.podhostUrl,
+    COMPUTE_POD_IMAGE: 'guildhall/pod:demo',
     CODEHOST_API_URL: sandbox.codeHostUrl,
     NOTES_API_URL: sandbox.notesUrl,
   }
