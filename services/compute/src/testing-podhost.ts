@@ -1,4 +1,4 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { generateKeyPairSync, randomBytes, randomInt } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { officialDescription } from '@guildhall/sandbox/testing'
@@ -156,22 +156,27 @@ async function openCheck(): Promise<Check | undefined> {
 
 /** An SSH server that has a host key and nothing else. */
 async function hostKeyServer(t: Pick<TestContext, 'after'>) {
-  const fresh = () => ssh2.utils.generateKeyPairSync('ed25519')
-  const listening = async (keys: { private: string; public: string }) => {
-    const server = new ssh2.Server({ hostKeys: [keys.private] }, (client) =>
+  const listening = async () => {
+    // in the oldest of formats: what ssh2 itself generates, it cannot always read
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const pem = privateKey.export({ format: 'pem', type: 'sec1' }).toString()
+    const server = new ssh2.Server({ hostKeys: [pem] }, (client) =>
       client.on('error', () => {}).on('authentication', (context) => context.reject()),
     )
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     cleanUp(t, async () => void server.close())
     const { port } = server.address() as AddressInfo
-    return { host: '127.0.0.1', port, key: keys.public }
+    const parsed = ssh2.utils.parseKey(pem)
+    if (parsed instanceof Error) throw parsed
+    const key = `${parsed.type} ${parsed.getPublicSSH().toString('base64')}`
+    return { host: '127.0.0.1', port, key }
   }
-  const first = await listening(fresh())
+  const first = await listening()
   return {
     ...first,
     /** From now on another machine answers at the pods' address. */
     async change() {
-      Object.assign(this, await listening(fresh()))
+      Object.assign(this, await listening())
     },
   }
 }

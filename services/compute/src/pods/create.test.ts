@@ -60,9 +60,11 @@ test('a refusal leaves nothing behind and gives the reason of the host; 429 is w
   assert.deepEqual(await compute.db.selectFrom('pods').selectAll().execute(), [])
   fail(compute, CREATE, 'limited')
   assert.equal((await make(compute)).status, 201)
-  fail(compute, CREATE, 'failing')
-  const failed = await make(compute)
-  assert.ok(failed.status === 502 && failed.body.code === 'pod.unclear')
+  for (const fault of ['failing', 'silent'] as const) {
+    fail(compute, CREATE, fault)
+    const failed = await make(compute)
+    assert.ok(failed.status === 502 && failed.body.code === 'pod.unclear', fault)
+  }
   compute.clock.ahead = 25 * 3_600_000
   await compute.run(reconcilePods)
   assert.equal((await compute.db.selectFrom('pods').selectAll().execute()).length, 1)
