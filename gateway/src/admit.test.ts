@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { answer } from '@guildhall/bus/calls'
 import { busAs, quietLog, testBroker } from '@guildhall/bus/testing'
 import { findSession } from '@guildhall/contracts/accounts'
-import { member } from '@guildhall/contracts/caller'
+import { member, memberOrCli } from '@guildhall/contracts/caller'
 import { listSources } from '@guildhall/contracts/knowledge'
 import { findMembership } from '@guildhall/contracts/members'
 import { findOrg } from '@guildhall/contracts/orgs'
@@ -117,4 +117,44 @@ test('a machine token is of no use where the URL names another org', async (t) =
   assert.equal((await at('home')).org?.prefix, 'home')
   await assert.rejects(at('rival'), { kind: 'forbidden', code: 'token.other_org' })
   await assert.rejects(at('nobody'), { kind: 'not_found' })
+})
+
+test('a CLI token stands for its member, who must be on the server; one that an officer made for none', async (t) => {
+  const { auth, admit } = await setUp(t)
+  const [home = assert.fail()] = orgs
+  const member = { chat_user_id: '12345', username: 'ada' }
+  const tokens = {
+    good: { scopes: ['compute:connect'], member },
+    gone: { scopes: ['compute:connect'], member: { ...member, chat_user_id: '54321' } },
+    officers: { scopes: ['compute:connect'], member: null },
+    unscoped: { scopes: ['org:read'], member },
+  }
+  const bearerOf = (name: string) => MACHINE_TOKEN_PREFIX + name.padEnd(43, 'x')
+  answer(auth, findMachineToken, async ({ sha256 }) => {
+    const [, found] =
+      Object.entries(tokens).find(
+        ([name]) => hash('sha256', bearerOf(name), 'base64url') === sha256,
+      ) ?? []
+    const fixed = { id: 'id', kind: 'cli' as const, name: 'CLI', expires_at: null, org: home }
+    return { token: found ? { ...fixed, ...found } : null }
+  })
+  answer(auth, findMembership, async ({ chat_user_id }) => {
+    const valid_until = new Date(Date.now() + 60_000).toISOString()
+    const found = { officer: false, name: null, roles: [], valid_until }
+    return { member: chat_user_id === '12345', ...found }
+  })
+  await auth.nats.flush()
+  const at = (name: string, org = 'home') =>
+    admit({
+      route: { ...listSources, url: '/api/knowledge/:org/sources', caller: memberOrCli },
+      org,
+      authorization: `Bearer ${bearerOf(name)}`,
+      verified: async () => {},
+    })
+  assert.deepEqual((await at('good')).caller, { kind: 'cli', ...member, token_id: 'id' })
+  await assert.rejects(at('good', 'rival'), { kind: 'forbidden', code: 'token.other_org' })
+  await assert.rejects(at('gone'), { kind: 'forbidden', code: 'access.not_member' })
+  await assert.rejects(at('officers'), { kind: 'forbidden', code: 'token.no_member' })
+  await assert.rejects(at('unscoped'), { kind: 'forbidden', code: 'token.scope_missing' })
+  await assert.rejects(at('unknown'), { kind: 'unauthenticated' })
 })

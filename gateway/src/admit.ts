@@ -52,6 +52,7 @@ function wayFor({ route, authorization }: Asked): Way {
     kinds.some((kind) => route.caller.accepts.includes(kind))
   if (takes('public')) return asAnyone
   if (takes('session', 'member') && authorization === undefined) return asSession
+  if (takes('cli')) return asCli
   if (takes('machine')) return asMachine
   if (takes('identity') && !isPlatformToken(bearerOf(authorization))) return asIdentity
   return asPlatform
@@ -89,13 +90,28 @@ async function asMachine(
   { route, authorization, verified }: Asked,
   named: OrgRef | undefined,
 ): Promise<Admitted> {
-  const admitted = await findMachine(directory, bearerOf(authorization))
-  const { caller, org } = admitted
+  const { caller, org } = await findMachine(directory, bearerOf(authorization))
   await verified({ kind: 'machine', id: caller.token_id })
   if (named && named.id !== org.id) throw otherOrg()
   if (!isOn(route, org)) throw notFound()
   if (!fits(caller, route.caller)) throw scopeMissing(route)
-  return admitted
+  return { caller, org }
+}
+
+/** By the CLI token of a member, who must still be on the chat server of the org. */
+async function asCli(
+  { directory, accessChecks }: Deps,
+  { route, authorization, verified }: Asked,
+  named: OrgRef | undefined,
+): Promise<Admitted> {
+  const { caller, org, member } = await findMachine(directory, bearerOf(authorization))
+  await verified({ kind: 'person', id: member?.chat_user_id ?? caller.token_id })
+  if (named && named.id !== org.id) throw otherOrg()
+  if (!isOn(route, org)) throw notFound()
+  if (!route.caller.scope || !caller.scopes.includes(route.caller.scope)) throw scopeMissing(route)
+  if (!member) throw notOfCli()
+  await accessChecks.checkMember(member, org)
+  return { caller: { kind: 'cli', ...member, token_id: caller.token_id }, org }
 }
 
 async function asSession(
@@ -166,17 +182,18 @@ const originRefused = () =>
     'A request that changes something must come from a page of CLIENT_URL, DASHBOARD_URL or ALLOWED_ORIGINS',
   )
 
-/** The caller and org of a machine token that counts. */
+/** The caller and org of a machine token that counts, and whose CLI it is of. */
 async function findMachine(directory: Directory, token = '') {
   if (!token.startsWith(MACHINE_TOKEN_PREFIX)) throw unauthenticated()
   const found = await directory.findMachineToken(hash('sha256', token, 'base64url'))
   if (!found || (found.expires_at && Date.parse(found.expires_at) <= Date.now())) {
     throw unauthenticated()
   }
-  const { id, kind, name, scopes, org } = found
+  const { id, kind, name, scopes, org, member } = found
   return {
     caller: { kind: 'machine' as const, token_id: id, token_kind: kind, name, scopes },
     org,
+    member,
   }
 }
 
@@ -197,6 +214,13 @@ function isOn({ module }: Route, org: OrgRef | undefined) {
 
 const otherOrg = () =>
   new AppError('forbidden', 'token.other_org', 'This machine token belongs to another org')
+
+const notOfCli = () =>
+  new AppError(
+    'forbidden',
+    'token.no_member',
+    'This token is of no member: sign in with the compute CLI, or in the browser',
+  )
 
 function scopeMissing({ caller }: Route) {
   const wanted = caller.token_kind ? `${caller.scope} and kind ${caller.token_kind}` : caller.scope

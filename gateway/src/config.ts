@@ -75,6 +75,9 @@ export const Settings = z.object({
   RATE_SEARCH_PER_MINUTE: PerMinute.default(1_200).describe(
     'Searches of one credential; 0 is no limit',
   ),
+  RATE_CONNECT_PER_MINUTE: PerMinute.default(60).describe(
+    'Connects to pods of one member; 0 is no limit',
+  ),
   RATE_ADDRESS_PER_MINUTE: PerMinute.default(3_000).describe(
     'Requests without credential from one address; 0 is no limit',
   ),

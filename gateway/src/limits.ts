@@ -28,14 +28,17 @@ export type Limits = ReturnType<typeof createLimits>
 export function createLimits(config: Config) {
   const person = counter(config.RATE_CREDENTIAL_PER_MINUTE)
   const machine = counter(config.RATE_MACHINE_PER_MINUTE)
-  const search = counter(config.RATE_SEARCH_PER_MINUTE)
+  const classes = {
+    search: counter(config.RATE_SEARCH_PER_MINUTE),
+    connect: counter(config.RATE_CONNECT_PER_MINUTE),
+  }
   const address = counter(config.RATE_ADDRESS_PER_MINUTE)
   const failures = counter(config.RATE_FAILED_SIGN_INS_PER_MINUTE)
   /** Whom a credential stood for when it was last verified. */
   const known = new LRUCache<string, Who>({ max: MOST_KNOWN, ttl: SECONDS * 1000 })
 
   async function spendFor({ kind, id }: Who, { rate }: Route) {
-    if (rate === 'search') await spend(search, id)
+    if (rate && rate !== 'sign_in') await spend(classes[rate], id)
     await spend(kind === 'machine' ? machine : person, id)
   }
 

@@ -132,7 +132,7 @@ async function openSandbox(opening: AsyncDisposableStack, env: Env, gatewayUrl: 
       `HOST is ${HOST}, but the sandbox lets anybody sign in as anybody. Unset HOST, or set the credentials of the real services (docs/operators).`,
     )
   }
-  const redirectUris = ['auth/callback', 'accounts/chat/callback'].map(
+  const redirectUris = ['auth/callback', 'accounts/chat/callback', 'compute/cli/callback'].map(
     (path) => `${gatewayUrl}/api/${path}`,
   )
   const sandbox = await startSandbox({ world: demoWorld(), redirectUris, gatewayUrl, log })
@@ -190,6 +190,7 @@ function sandboxSettings(
     IDP_SECRET_KEY: world.identity.secretKey,
     IDP_AUTHORIZED_PARTIES: world.identity.authorizedParty,
     PODHOST_API_URL: sandbox.podhostUrl,
+    COMPUTE_POD_IMAGE: 'guildhall/pod:demo',
     CODEHOST_API_URL: sandbox.codeHostUrl,
     NOTES_API_URL: sandbox.notesUrl,
   }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { chatLogin, SESSION_COOKIE } from '@guildhall/contracts/accounts'
 import { exchange } from '@guildhall/contracts/auth'
-import { createClient } from '@guildhall/contracts/client'
+import { cliLogin } from '@guildhall/contracts/cli-tokens'
+import { createClient, pathOf } from '@guildhall/contracts/client'
 import { listOrgs } from '@guildhall/contracts/orgs'
 import { createMachineToken, type MachineToken, type Scope } from '@guildhall/contracts/tokens'
 
@@ -61,6 +62,15 @@ export async function memberSession(
     .find((pair) => pair.startsWith(`${SESSION_COOKIE}=`))
   assert.ok(session, `no session at ${location}`)
   return { session, location, callback }
+}
+
+/** Signs a member's CLI in through the chat platform's page, and answers the token that the last page shows. */
+export async function cliToken(url: string, person: { id: string }, org = 'demo') {
+  const { callback } = await browse(url, person, { path: pathOf(cliLogin, { params: { org } }) })
+  const page = await callback.text()
+  const token = /<code id="token">(plat_[\w-]{43})</.exec(page)?.[1]
+  assert.ok(token, page)
+  return token
 }
 
 /** Signs in through the chat platform's page and answers the token pair. */

@@ -54,6 +54,23 @@ export async function oncePerKey<T extends BusTables, A>(
   return answer
 }
 
+/**
+ * Forgets the key of a request that turned out to be refused after its intent had been committed, so that
+ * the same key may be tried again (decisions.md § 0: refusals are not stored).
+ */
+export async function forgetKey<T extends BusTables>(
+  transaction: Trx<T>,
+  { route, caller, idempotency_key: key }: Pick<Sent, 'route' | 'caller' | 'idempotency_key'>,
+) {
+  if (key === undefined) return
+  const trx = transaction as unknown as Trx<BusTables>
+  const row = { caller: nameOf(caller), route: `${route.method} ${route.url}`, key }
+  await trx
+    .deleteFrom('idempotency_keys')
+    .where((where) => where.and(row))
+    .execute()
+}
+
 async function earlierAnswer<A>(
   trx: Trx<BusTables>,
   row: { caller: string; route: string; key: string },

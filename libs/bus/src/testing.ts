@@ -85,5 +85,6 @@ export async function testSettings(t: Pick<TestContext, 'after'>) {
     AUTH_PORT: '0',
     KNOWLEDGE_PORT: '0',
     OPS_PORT: '0',
+    COMPUTE_PORT: '0',
   }
 }

@@ -14,6 +14,13 @@ export type Caller =
   | Session<'session'>
   | Session<'member'>
   | {
+      /** A member of the org's chat server, by the token of their CLI. */
+      kind: 'cli'
+      chat_user_id: string
+      username: string
+      token_id: string
+    }
+  | {
       kind: 'identity'
       /** Verified by the identity provider, in lower case. */
       email: string
@@ -74,6 +81,8 @@ export const anyMachine = { accepts: ['machine'] } as const
 export const anySession = { accepts: ['session'] } as const
 /** A cookie session of a member of the chat server of the org in the URL. */
 export const member = { accepts: ['member'] } as const
+/** As `member`, or the member's CLI token, whose org it must be. */
+export const memberOrCli = { accepts: ['member', 'cli'], scope: 'compute:connect' } as const
 /** A token of the identity provider, of somebody whose email it has verified. */
 export const identity = { accepts: ['identity'] } as const
 

@@ -1,6 +1,7 @@
 import * as accounts from './accounts.ts'
 import * as auth from './auth.ts'
 import type { Call } from './call.ts'
+import * as compute from './compute.ts'
 import type { Job } from './job.ts'
 import * as knowledge from './knowledge.ts'
 import * as knowledgeCrawls from './knowledge-crawls.ts'
@@ -8,6 +9,7 @@ import * as knowledgeSettings from './knowledge-settings.ts'
 import * as members from './members.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
+import * as podSessions from './pod-sessions.ts'
 import * as secrets from './secrets.ts'
 import * as tokens from './tokens.ts'
 
@@ -21,6 +23,8 @@ const values = [
   knowledge,
   knowledgeCrawls,
   knowledgeSettings,
+  compute,
+  podSessions,
   ops,
 ].flatMap((domain) => Object.values<unknown>(domain))
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { Bytes, Problem, type Route } from './route.ts'
+import { Bytes, Html, Problem, type Route } from './route.ts'
 
 // biome-ignore-start lint/complexity/noBannedTypes: {} is the identity of & here
 type Part<R, K extends string> =
@@ -32,10 +32,16 @@ export function createClient(send: Send) {
         return { status, body: { location: headers.get('location') } } as unknown as Reply<R>
       }
       const schema = route.reply[status] ?? Problem
-      const body = schema === Bytes ? response.body : schema.parse(await response.json())
-      return { status, body } as Reply<R>
+      return { status, body: await bodyFrom(response, schema) } as Reply<R>
     },
   }
+}
+
+function bodyFrom(response: Response, schema: z.ZodType): unknown {
+  if (schema === Bytes) return response.body
+  if (response.headers.get('content-type')?.startsWith('text/html') && schema === Html)
+    return response.text()
+  return response.json().then((body) => (schema === Html ? Problem : schema).parse(body))
 }
 
 /** Parameters escaped, lists in the query repeated, unset ones left out. */

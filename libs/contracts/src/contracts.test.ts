@@ -5,7 +5,10 @@ import * as auth from './auth.ts'
 import { subjectOfCall } from './call.ts'
 import { fits, machine, officer } from './caller.ts'
 import { calls, jobs } from './calls.ts'
+import * as cliTokens from './cli-tokens.ts'
 import { pathOf } from './client.ts'
+import * as compute from './compute.ts'
+import * as connect from './connect.ts'
 import { type AuditAction, actorOf } from './event.ts'
 import * as integrations from './integrations.ts'
 import { ownerOfJob } from './job.ts'
@@ -15,6 +18,7 @@ import { peers, services } from './names.ts'
 import { openApi } from './openapi.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
+import * as podSessions from './pod-sessions.ts'
 import { routes } from './routes.ts'
 import * as secrets from './secrets.ts'
 import * as superadmin from './superadmin.ts'
@@ -23,6 +27,10 @@ import * as tokens from './tokens.ts'
 const domains = [
   appTokens,
   auth,
+  cliTokens,
+  compute,
+  connect,
+  podSessions,
   integrations,
   knowledge,
   members,
@@ -141,10 +149,11 @@ test('every operation has all its parameters, its statuses and what a refusal lo
     const shapes = [
       ...Object.keys(route.params?.shape ?? {}),
       ...Object.keys(route.query?.shape ?? {}),
+      ...(route.idempotent ? ['Idempotency-Key'] : []),
     ]
     assert.deepEqual(names, shapes, name)
     assert.ok(
-      found?.parameters.every((one) => one.in === 'query' || one.required),
+      found?.parameters.every((one) => one.in !== 'path' || one.required),
       name,
     )
     const statuses = [...Object.keys(route.reply), 'default']
@@ -209,6 +218,7 @@ test('an audit line names who acted, and the superadmin as that', () => {
     actorOf({ kind: 'officer', superadmin: true, ...person }),
     actorOf({ kind: 'superadmin', ...person }),
     actorOf({ kind: 'machine', token_id: 't', token_kind: 'app', name: 'n', scopes: [] }),
+    actorOf({ kind: 'cli', chat_user_id: '12345', username: 'ada', token_id: 't' }),
   ]
   assert.deepEqual(
     kinds.map(({ actor_kind, actor_id }) => `${actor_kind} ${actor_id}`),
@@ -219,6 +229,7 @@ test('an audit line names who acted, and the superadmin as that', () => {
       'superadmin 12345',
       'superadmin 12345',
       'machine t',
+      'member 12345',
     ],
   )
 })

@@ -49,6 +49,7 @@ export function actorOf(caller: Caller): Pick<AuditEvent, 'actor_kind' | 'actor_
       return { actor_kind: 'superadmin', actor_id: caller.chat_user_id }
     case 'session':
     case 'member':
+    case 'cli':
       return { actor_kind: 'member', actor_id: caller.chat_user_id }
     case 'identity':
       return { actor_kind: 'member', actor_id: caller.subject }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Need } from './caller.ts'
-import { Bytes, FileParts, Problem, Redirect, type Route } from './route.ts'
+import { Bytes, FileParts, Html, Problem, Redirect, type Route } from './route.ts'
 import { routes } from './routes.ts'
 
 type Json = z.core.JSONSchema.BaseSchema
@@ -76,7 +76,7 @@ function needText({ accepts, scope }: Need) {
 function securityOf({ accepts }: Need) {
   return accepts.map((kind) => {
     if (kind === 'public') return {}
-    return kind === 'machine' ? { machine: [] } : { platform: [] }
+    return kind === 'machine' || kind === 'cli' ? { machine: [] } : { platform: [] }
   })
 }
 
@@ -87,6 +87,7 @@ function answer(schema: z.ZodType, schemas: Record<string, Json>) {
       headers: { location: { schema: { type: 'string', format: 'uri' } } },
     }
   }
+  if (schema === Html) return { description: 'A page', content: { 'text/html': {} } }
   const [type, json] =
     schema === Bytes
       ? ['application/octet-stream', {}]

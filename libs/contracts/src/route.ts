@@ -27,7 +27,7 @@ export interface Route {
   /** The answer holds a credential: nobody may store it. */
   noStore?: true
   /** Another counter than the credential's own 1 200 a minute. */
-  rate?: 'sign_in' | 'search'
+  rate?: 'sign_in' | 'search' | 'connect'
   reply: Record<number, z.ZodType>
 }
 
@@ -48,6 +48,9 @@ export type Problem = z.output<typeof Problem>
 
 /** A reply of raw bytes, streamed. */
 export const Bytes = z.custom<AsyncIterable<Uint8Array>>()
+
+/** A reply that is a page for people; only that and no JSON. */
+export const Html = z.custom<string>()
 
 /** A reply that sends the browser on; the body is empty. */
 export const Redirect = z.custom<{ location: string }>()

@@ -1,6 +1,9 @@
 import * as accounts from './accounts.ts'
 import * as appTokens from './app-tokens.ts'
 import * as auth from './auth.ts'
+import * as cliTokens from './cli-tokens.ts'
+import * as compute from './compute.ts'
+import * as connect from './connect.ts'
 import * as integrations from './integrations.ts'
 import * as knowledge from './knowledge.ts'
 import * as knowledgeCrawls from './knowledge-crawls.ts'
@@ -9,6 +12,7 @@ import * as knowledgeSettings from './knowledge-settings.ts'
 import * as members from './members.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
+import * as podSessions from './pod-sessions.ts'
 import type { Route } from './route.ts'
 import * as secrets from './secrets.ts'
 import * as superadmin from './superadmin.ts'
@@ -24,6 +28,10 @@ const domains = {
   superadmin,
   tokens,
   members,
+  cliTokens,
+  compute,
+  connect,
+  podSessions,
   knowledge,
   knowledgeCrawls,
   knowledgeDashboard,

@@ -18,7 +18,11 @@ export interface SecretInfo {
 
 /** Secrets that every org may set. */
 export const secrets = {
-  podhost_api_key: { description: 'API key of the pod-hosting account', kind: 'key', readers: [] },
+  podhost_api_key: {
+    description: 'API key of the pod-hosting account',
+    kind: 'key',
+    readers: ['compute'],
+  },
   github_token: { description: 'Token of the code host', kind: 'key', readers: [] },
   notes_api_key: { description: 'API key of the notes service', kind: 'key', readers: [] },
   google_service_account: {

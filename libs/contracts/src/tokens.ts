@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { call } from './call.ts'
 import { anyMachine, officer } from './caller.ts'
 import { audited } from './event.ts'
-import { Instant, OrgIdParams } from './fields.ts'
+import { ChatUserId, Instant, OrgIdParams } from './fields.ts'
 import { integrations } from './integrations.ts'
 import { OrgForServices } from './orgs.ts'
 import { route } from './route.ts'
@@ -172,6 +172,11 @@ export const findMachineToken = call({
         scopes: z.array(z.string()),
         limits: TokenLimits.default({}),
         expires_at: Instant.nullable(),
+        /** Whose CLI it is of; null for a token that an officer made. */
+        member: z
+          .object({ chat_user_id: ChatUserId, username: z.string() })
+          .nullable()
+          .default(null),
         org: OrgForServices,
       })
       .nullable(),

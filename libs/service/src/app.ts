@@ -5,6 +5,7 @@ import type { Service } from '@guildhall/contracts/names'
 import {
   type Answer,
   type Handler,
+  Html,
   type Input,
   MEBIBYTE,
   Problem,
@@ -102,7 +103,9 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
 
 /** Refusals are Problems whatever the contract says. An undefined key would make Fastify warn. */
 function schemaOf({ params, query, body, reply }: Route) {
-  const checked = Object.entries(reply).filter(([, schema]) => schema !== Redirect)
+  const checked = Object.entries(reply).filter(
+    ([, schema]) => schema !== Redirect && schema !== Html,
+  )
   const response = { ...Object.fromEntries(checked), '4xx': Problem, '5xx': Problem }
   return {
     ...(params && { params }),

@@ -3,7 +3,12 @@ import { createClient } from '@guildhall/contracts/client'
 import { CALLER_HEADER, callerKey, type Identity, signIdentity } from './caller-token.ts'
 
 /** A typed client of one service that speaks as the gateway would for this identity. */
-export function clientAs(url: string, internalKey: string, identity: Partial<Identity>) {
+export function clientAs(
+  url: string,
+  internalKey: string,
+  identity: Partial<Identity>,
+  headers: Record<string, string> = {},
+) {
   return createClient((path, init, route) => {
     const target = { service: route.owner, method: route.method, path }
     const signed = signIdentity(
@@ -11,7 +16,10 @@ export function clientAs(url: string, internalKey: string, identity: Partial<Ide
       target,
       callerKey(internalKey, route.owner),
     )
-    return fetch(url + path, { ...init, headers: { ...init.headers, [CALLER_HEADER]: signed } })
+    return fetch(url + path, {
+      ...init,
+      headers: { ...init.headers, ...headers, [CALLER_HEADER]: signed },
+    })
   })
 }
 

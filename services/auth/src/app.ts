@@ -2,6 +2,7 @@ import { type AppDeps, createApp } from '@guildhall/service/app'
 import { accountRoutes } from './accounts/routes.ts'
 import { memberSignInRoutes } from './accounts/sign-in.ts'
 import { appTokenRoutes } from './app-tokens/routes.ts'
+import { cliSignInRoutes } from './cli/routes.ts'
 import type { Deps } from './deps.ts'
 import { integrationRoutes } from './integrations/routes.ts'
 import { machineTokenRoutes } from './machine-tokens/routes.ts'
@@ -19,6 +20,7 @@ export function buildApp(frame: AppDeps, deps: Deps) {
   signInRoutes(app, deps)
   tokenPairRoutes(app, deps)
   machineTokenRoutes(app, deps)
+  cliSignInRoutes(app, deps)
   orgRoutes(app, deps)
   memberSignInRoutes(app, deps)
   accountRoutes(app, deps)

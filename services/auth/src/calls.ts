@@ -15,7 +15,7 @@ import { findMachineToken } from '@guildhall/contracts/tokens'
 import { AppError } from '@guildhall/service/errors'
 import { sessionOf } from './accounts/sessions.ts'
 import type { Deps } from './deps.ts'
-import { shown, tokenByHash, touchToken } from './machine-tokens/queries.ts'
+import { memberOf, shown, tokenByHash, touchToken } from './machine-tokens/queries.ts'
 import { membersByIds } from './members/by-ids.ts'
 import { createOrgFrom } from './orgs/create.ts'
 import { purgeOrgWith } from './orgs/purge.ts'
@@ -62,7 +62,8 @@ export function answerCalls(deps: Deps) {
     if (!row || !org) return { token: null }
     await touchToken(db, row.id, now())
     const { id, name, kind, scopes, limits, expires_at } = shown(row)
-    return { token: { id, name, kind, scopes, limits, expires_at, org: orgRef(org) } }
+    const token = { id, name, kind, scopes, limits, expires_at, member: memberOf(row) }
+    return { token: { ...token, org: orgRef(org) } }
   })
   answer(bus, findSession, async ({ value }) => {
     const row = await sessionOf(db, value, { secretKey: deps.config.SECRET_KEY, now: now() })

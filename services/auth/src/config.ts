@@ -44,6 +44,11 @@ export const Settings = z.object({
   ),
   ...originSettings,
   ...accountSettings,
+  COMPUTE_CLI_NAME: z
+    .string()
+    .max(60)
+    .default('the compute CLI')
+    .describe('What the compute CLI is called on its sign-in page and in errors'),
   IDP_SECRET_KEY: z
     .string()
     .optional()

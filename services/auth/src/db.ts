@@ -80,6 +80,8 @@ export interface Tables extends BusTables {
     created_at: Generated<Date>
     expires_at: Date | null
     last_used_at: Date | null
+    chat_user_id: string | null
+    username: string | null
   }
   member_sessions: {
     id: string

@@ -14,6 +14,7 @@ import { start } from './main.ts'
 
 const BASE_URL = 'http://127.0.0.1:1'
 const REDIRECT_URI = `${BASE_URL}/api/auth/callback`
+const CLI_REDIRECT_URI = `${BASE_URL}/api/compute/cli/callback`
 const MEMBER_REDIRECT_URI = `${BASE_URL}/api/accounts/chat/callback`
 
 /** auth on its own database, broker and chat platform, with the demo org and a clock that tests may turn. */
@@ -22,7 +23,7 @@ export async function testAuth(t: Pick<TestContext, 'after'>, more: Record<strin
   const world = demoWorld()
   const sandbox = await startSandbox({
     world,
-    redirectUris: [REDIRECT_URI, MEMBER_REDIRECT_URI],
+    redirectUris: [REDIRECT_URI, MEMBER_REDIRECT_URI, CLI_REDIRECT_URI],
     gatewayUrl: '',
     log: quietLog,
   })

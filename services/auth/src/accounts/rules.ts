@@ -2,8 +2,11 @@ import { allowedOrigins } from '@guildhall/service/config'
 import { AppError } from '@guildhall/service/errors'
 import type { Config } from '../config.ts'
 
-/** Where the chat platform sends members back to, once everything that their sign-in needs is set. */
-export function checkMemberSignIn({ ACCOUNTS_BASE_URL, CLIENT_ID, CLIENT_SECRET }: Config): string {
+/** Where the chat platform sends members back to, `path` of the public address, once all that a sign-in needs is set. */
+export function checkMemberSignIn(
+  { ACCOUNTS_BASE_URL, CLIENT_ID, CLIENT_SECRET }: Config,
+  path: string,
+): string {
   const missing = Object.entries({ ACCOUNTS_BASE_URL, CLIENT_ID, CLIENT_SECRET }).flatMap(
     ([name, value]) => (value ? [] : [name]),
   )
@@ -13,7 +16,7 @@ export function checkMemberSignIn({ ACCOUNTS_BASE_URL, CLIENT_ID, CLIENT_SECRET 
       'sign_in.not_set_up',
       `The sign-in of members is not set up: set ${missing.join(', ')}`,
     )
-  return `${ACCOUNTS_BASE_URL.replace(/\/+$/, '')}/api/accounts/chat/callback`
+  return ACCOUNTS_BASE_URL.replace(/\/+$/, '') + path
 }
 
 /** The page that a sign-in returns to: `next`, else the client's. Throws 400 for any other site. */

@@ -30,7 +30,7 @@ export function memberSignInRoutes(app: App, deps: Deps) {
   })
 
   app.implement(chatLogin, async ({ query }, reply) => {
-    const redirectUri = checkMemberSignIn(config)
+    const redirectUri = checkMemberSignIn(config, chatCallback.url)
     const { signIn, header } = await cookie.begin({ next: nextAfterSignIn(config, query) })
     const location = authorizeUrl(config, { ...signIn, redirectUri, scope: 'identify' })
     return reply
@@ -41,7 +41,7 @@ export function memberSignInRoutes(app: App, deps: Deps) {
   })
 
   app.implement(chatCallback, async ({ query, cookies }, reply) => {
-    const redirectUri = checkMemberSignIn(config)
+    const redirectUri = checkMemberSignIn(config, chatCallback.url)
     const signIn = await cookie.read(cookies)
     const back = (location: string, ...more: string[]) =>
       reply

@@ -1,6 +1,9 @@
 import type { MachineToken, Scope } from '@guildhall/contracts/tokens'
 import type { Db, MachineTokenRow, Trx } from '../db.ts'
 
+/** How much of a value stays readable, so that an officer can tell tokens apart (decisions.md § 1). */
+export const DISPLAY_CHARS = 11
+
 export function tokensOfOrg(db: Db, orgId: number): Promise<MachineTokenRow[]> {
   return db
     .selectFrom('machine_tokens')
@@ -51,6 +54,10 @@ export async function touchToken(db: Db, id: string, now: Date) {
     )
     .execute()
 }
+
+/** Whose CLI a token is of; null for one that an officer made. */
+export const memberOf = ({ chat_user_id, username }: MachineTokenRow) =>
+  chat_user_id === null || username === null ? null : { chat_user_id, username }
 
 /** A token as officers see it: never its value. */
 export function shown(row: MachineTokenRow): MachineToken {

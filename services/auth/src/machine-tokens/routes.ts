@@ -19,11 +19,9 @@ import type { Deps } from '../deps.ts'
 import { randomValue, sha256 } from '../hash.ts'
 import { stateOf } from '../integrations/state.ts'
 import { secretsOf } from '../secrets/queries.ts'
-import { deleteToken, shown, tokensOfOrg } from './queries.ts'
+import { DISPLAY_CHARS, deleteToken, shown, tokensOfOrg } from './queries.ts'
 
 const DAY_MS = 86_400_000
-/** How much of a value stays readable, so that an officer can tell tokens apart (decisions.md § 1). */
-const DISPLAY_CHARS = 11
 const scopeList = Object.entries(scopes).map(([name, info]) => ({ name, ...info }))
 
 export function machineTokenRoutes(app: App, { db, bus, config, now }: Deps) {
@@ -43,6 +41,8 @@ export function machineTokenRoutes(app: App, { db, bus, config, now }: Deps) {
       created_at: now(),
       expires_at: expires_days ? new Date(now().getTime() + expires_days * DAY_MS) : null,
       last_used_at: null,
+      chat_user_id: null,
+      username: null,
     }
     const row = await db.transaction().execute(async (trx) => {
       const said = { token_id: values.id, name, kind, scopes: values.scopes }

@@ -1,0 +1,17 @@
+import { type AppDeps, createApp } from '@guildhall/service/app'
+import { connectRoutes } from './connect/routes.ts'
+import type { Deps } from './deps.ts'
+import { hostKeyRoutes } from './host-keys/routes.ts'
+import { podRoutes } from './pods/routes.ts'
+import { sessionRoutes } from './sessions/routes.ts'
+import { settingsRoutes } from './settings/routes.ts'
+
+export function buildApp(frame: AppDeps, deps: Deps) {
+  const app = createApp(frame)
+  podRoutes(app, deps)
+  hostKeyRoutes(app, deps)
+  settingsRoutes(app, deps)
+  sessionRoutes(app, deps)
+  connectRoutes(app, deps)
+  return app
+}

@@ -1,0 +1,47 @@
+import { defaultPorts } from '@guildhall/contracts/names'
+import { parseKeys } from '@guildhall/outbound/sealed'
+import {
+  commonSettings,
+  type Env,
+  listenSettings,
+  Port,
+  PostgresUrl,
+  readSettings,
+  WebUrl,
+} from '@guildhall/service/config'
+import { z } from 'zod'
+
+/** Every setting that compute reads. */
+export const Settings = z.object({
+  ...commonSettings,
+  ...listenSettings,
+  COMPUTE_PORT: Port.default(defaultPorts.compute).describe(
+    'Port of compute, for the gateway alone',
+  ),
+  COMPUTE_DATABASE_URL: PostgresUrl.optional().describe(
+    "compute's own role and schema; else made from DATABASE_URL",
+  ),
+  SECRETS_KEY: z
+    .string()
+    .superRefine((keys, { addIssue }) => {
+      try {
+        parseKeys(keys)
+      } catch (error) {
+        addIssue((error as Error).message)
+      }
+    })
+    .optional()
+    .describe('Seals org secrets and SSH keys; a comma list: the first seals, all open'),
+  PODHOST_API_URL: WebUrl.default('https://api.runpod.io/v2').describe('API of the pod host'),
+  COMPUTE_POD_IMAGE: z
+    .string()
+    .optional()
+    .describe('Image of pods where neither the officer nor the org names one'),
+  COMPUTE_PIN_HOST_KEYS: z
+    .stringbool()
+    .default(true)
+    .describe('false accepts whatever SSH host key a pod shows'),
+})
+export type Config = z.output<typeof Settings>
+
+export const readConfig = (env: Env = process.env): Config => readSettings(Settings, env)

@@ -1,0 +1,34 @@
+import { AppError } from '@guildhall/service/errors'
+import type { HostPod } from '../clients/podhost-shapes.ts'
+import type { LivePod } from '../db.ts'
+import type { Deps } from '../deps.ts'
+import type { SshAddress } from '../host-keys/pin.ts'
+
+/**
+ * A pod that runs, with the address of its SSH server. Throws 409 `pod.not_running` for any other state,
+ * and what the pod host's client throws where the host does not answer.
+ */
+export async function runningPod(
+  { live }: Pick<Deps, 'live'>,
+  row: LivePod,
+): Promise<{ pod: HostPod; address: SshAddress }> {
+  const pod = (await live.recent(row.org_id)).get(row.pod_id)
+  if (pod?.status !== 'RUNNING') throw notRunning(row, pod?.status ?? 'GONE')
+  const { direct } = pod.ssh
+  if (!direct) throw noAddress()
+  return { pod, address: { host: direct.host, port: direct.port } }
+}
+
+const notRunning = ({ name }: LivePod, status: string) =>
+  new AppError(
+    'conflict',
+    'pod.not_running',
+    `${name} does not run (${status}); an officer can start it`,
+  )
+
+const noAddress = () =>
+  new AppError(
+    'conflict',
+    'pod.no_address',
+    'The pod host has given the pod no address for SSH yet; try again in a minute',
+  )

@@ -1,0 +1,114 @@
+import { newId } from '@guildhall/service/id'
+import type { Log } from '@guildhall/service/log'
+import { sql } from 'kysely'
+import type { Db, LivePod, SessionRow } from '../db.ts'
+import type { Deps } from '../deps.ts'
+import { move } from '../pods/action.ts'
+import type { Seen } from '../pods/live.ts'
+import { liveOf } from '../pods/shown.ts'
+import { LEAD_MS, planFor } from './plan.ts'
+
+/** Longer than any request to the pod host with its retries; a process that died frees its pods then. */
+const LEASE_SECONDS = 180
+const BY = { source: 'job', actor_kind: 'job', actor_id: 'compute.schedule' } as const
+
+/**
+ * Starts and stops the pods that have sessions. Each pod is one process's at a time. What the host refuses
+ * or leaves unanswered is tried again at the next run, and holds up no other pod.
+ */
+export async function runSchedule(deps: Deps, log: Log, signal: AbortSignal): Promise<void> {
+  const pods = await podsWithSessions(deps)
+  for (const [orgId, rows] of Map.groupBy(pods, ({ org_id }) => org_id)) {
+    if (signal.aborted) return
+    const seen = await deps.live.nowOrUnknown(orgId)
+    if (!seen) continue
+    for (const row of rows) await tryPod(deps, row, seen, log)
+  }
+}
+
+async function tryPod(deps: Deps, row: LivePod, seen: Seen, log: Log) {
+  const lease = newId()
+  if (!(await takeLease(deps.db, row.id, lease))) return
+  try {
+    await runPod(deps, row, seen)
+  } catch (error) {
+    log.warn({ err: error, pod_id: row.pod_id }, 'A pod could not be started or stopped on time')
+  } finally {
+    await dropLease(deps.db, row.id, lease)
+  }
+}
+
+/** What was read of the pod may be older than another process's run: the sessions are read under the lease. */
+async function runPod(deps: Deps, row: LivePod, seen: Seen) {
+  const { db } = deps
+  const sessions = await db
+    .selectFrom('sessions')
+    .selectAll()
+    .where('pod', '=', row.id)
+    .where('finished', '=', false)
+    .execute()
+  const { action, started, over } = planFor(sessions, liveOf(row, seen).status, deps.now())
+  // before the host is asked: whoever removes the session meanwhile must find that the pod runs for it
+  if (action === 'start') await mark(db, started, { started_pod: true })
+  if (action) await move(deps, row, action, BY)
+  await mark(db, started, { started: true })
+  await mark(db, over, { finished: true })
+  await db.deleteFrom('sessions').where('removed', '=', true).where('finished', '=', true).execute()
+}
+
+async function mark(
+  db: Db,
+  sessions: SessionRow[],
+  what: Partial<Pick<SessionRow, 'started' | 'started_pod' | 'finished'>>,
+) {
+  if (sessions.length === 0) return
+  const ids = sessions.map(({ id }) => id)
+  await db.updateTable('sessions').set(what).where('id', 'in', ids).execute()
+}
+
+/** The pods of which a session is open, about to be, over or removed, and not finished. */
+async function podsWithSessions({ db, now }: Deps): Promise<LivePod[]> {
+  const soon = new Date(now().getTime() + LEAD_MS)
+  const rows = await db
+    .selectFrom('pods')
+    .selectAll()
+    .where('state', '=', 'live')
+    .where('id', 'in', (sub) =>
+      sub
+        .selectFrom('sessions')
+        .select('pod')
+        .where('finished', '=', false)
+        .where((where) => where.or([where('start_at', '<=', soon), where('removed', '=', true)])),
+    )
+    .orderBy('id')
+    .execute()
+  return rows as LivePod[]
+}
+
+/** By the database's clock, which all processes share and no test turns. */
+async function takeLease(db: Db, id: string, lease: string): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('pods')
+    .set({
+      schedule_lease: lease,
+      schedule_lease_until: sql<Date>`now() + make_interval(secs => ${LEASE_SECONDS})`,
+    })
+    .where('id', '=', id)
+    .where((where) =>
+      where.or([
+        where('schedule_lease', 'is', null),
+        where('schedule_lease_until', '<', sql<Date>`now()`),
+      ]),
+    )
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+async function dropLease(db: Db, id: string, lease: string) {
+  await db
+    .updateTable('pods')
+    .set({ schedule_lease: null, schedule_lease_until: null })
+    .where('id', '=', id)
+    .where('schedule_lease', '=', lease)
+    .execute()
+}

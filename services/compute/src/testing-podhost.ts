@@ -1,0 +1,182 @@
+import { generateKeyPairSync, randomBytes, randomInt } from 'node:crypto'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import { officialDescription } from '@guildhall/sandbox/testing'
+import { cleanUp } from '@guildhall/service/testing'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import ssh2 from 'ssh2'
+
+export const PODHOST_KEY = 'podhost-key'
+
+interface Stood {
+  id: string
+  status: string
+  startedAt: string | null
+  [field: string]: unknown
+}
+
+/** What goes wrong with the next request of a kind, once each: made and lost is a 500 after success. */
+export type Fault = 'limited' | 'capacity' | 'lost' | 'garbage' | 'failing' | 'silent'
+
+/**
+ * The pod host in a test, over the wire, as far as compute asks it. Pods run at once, and what answers at
+ * their SSH address shows a host key and lets nobody in. `wrong` gathers all that differs from the official
+ * description, where that is on this machine (see `officialDescription`).
+ */
+export async function testPodhost(t: Pick<TestContext, 'after'>) {
+  const check = await openCheck()
+  const ssh = await hostKeyServer(t)
+  const world = {
+    pods: new Map<string, Stood>(),
+    faults: [] as { at: string; fault: Fault }[],
+    asked: [] as string[],
+    wrong: [] as string[],
+    /** False where the official description is missing: then nothing was compared. */
+    checked: check !== undefined,
+    ssh,
+  }
+  const app = Fastify({ forceCloseConnections: true })
+  app.addHook('onRequest', async (req, reply) => {
+    if (req.headers.authorization !== `Bearer ${PODHOST_KEY}`)
+      return problem(reply, 401, 'invalid API key')
+  })
+  app.addHook('preHandler', async (req, reply) => {
+    const at = `${req.method} ${req.routeOptions.url}`
+    world.asked.push(at)
+    const schema = req.url.endsWith('/action') ? 'PodActionRequest' : 'CreatePodRequest'
+    if (req.method === 'POST') check?.(schema, req.body, world.wrong)
+    const fault = takeFault(world.faults, at)
+    if (fault === 'silent') return reply.hijack().raw.destroy()
+    if (fault && fault in REFUSALS) return REFUSALS[fault]?.(reply)
+    if (fault) reply.header('x-fault', fault)
+  })
+  app.addHook('preSerialization', async (_req, reply, body) => {
+    if (reply.statusCode >= 300) return body
+    check?.('pods' in (body as object) ? 'ListPodsResponse' : 'Pod', body, world.wrong)
+    if (reply.getHeader('x-fault') === 'garbage') return { pods: 7 }
+    if (reply.getHeader('x-fault') !== 'lost') return body
+    reply.code(500)
+    return { title: 'Internal', status: 500, detail: 'lost' }
+  })
+  podRoutes(app, world)
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  cleanUp(t, () => app.close())
+  return { world, url: `${url}/v2` }
+}
+
+function takeFault(faults: { at: string; fault: Fault }[], at: string): Fault | undefined {
+  const found = faults.findIndex((one) => one.at === at)
+  return found < 0 ? undefined : faults.splice(found, 1)[0]?.fault
+}
+
+const REFUSALS: Partial<Record<Fault, (reply: FastifyReply) => FastifyReply>> = {
+  limited: (reply) => problem(reply.header('retry-after', '0'), 429, 'slow down'),
+  capacity: (reply) => problem(reply, 400, 'no instances available'),
+  failing: (reply) => problem(reply, 500, 'upstream failure'),
+}
+
+type World = Awaited<ReturnType<typeof testPodhost>>['world']
+
+function podRoutes(app: FastifyInstance, world: Pick<World, 'pods' | 'ssh'>) {
+  app.get('/v2/pods', async () => ({
+    pods: [...world.pods.values()].map((pod) => shown(pod, world)),
+  }))
+  app.post('/v2/pods', async (req, reply) => {
+    const id = randomBytes(7).toString('hex')
+    const { gpu, cpu, ...body } = req.body as Record<string, { id: string }>
+    const machine = cpu ? { cpu: { ...cpu, memory: 4 } } : { gpu }
+    const pod = { id, status: 'RUNNING', startedAt: new Date().toISOString(), ...machine, ...body }
+    world.pods.set(id, pod)
+    return reply.code(201).send(shown(pod, world))
+  })
+  app.delete<{ Params: { id: string } }>('/v2/pods/:id', async (req, reply) =>
+    world.pods.delete(req.params.id)
+      ? reply.code(204).send()
+      : problem(reply, 404, 'pod not found'),
+  )
+  app.post<{ Params: { id: string }; Body: { action: string } }>(
+    '/v2/pods/:id/action',
+    async ({ params: { id }, body: { action } }, reply) => {
+      const pod = world.pods.get(id)
+      if (!pod) return problem(reply, 404, 'pod not found')
+      const from = action === 'start' ? ['EXITED', 'ERROR'] : ['RUNNING']
+      if (!from.includes(pod.status)) return problem(reply, 409, `the pod is ${pod.status}`)
+      pod.status = action === 'stop' ? 'EXITED' : 'RUNNING'
+      if (action !== 'stop') pod.startedAt = new Date(Date.now() + randomInt(1e9)).toISOString()
+      return shown(pod, world)
+    },
+  )
+}
+
+function shown(pod: Stood, { ssh }: Pick<World, 'ssh'>) {
+  const { host, port } = ssh
+  const direct = { host, port, username: 'root', command: `ssh root@${host} -p ${port}` }
+  const runs = pod.status === 'RUNNING'
+  return {
+    actions: [],
+    args: '',
+    mounts: {},
+    registry: null,
+    dataCenterId: null,
+    cudaVersion: null,
+    template: null,
+    locked: false,
+    runtime: null,
+    createdAt: '2026-01-01T00:00:00Z',
+    globalNetworking: { enabled: false },
+    ...pod,
+    cost: runs ? 0.25 : 0,
+    ssh: { proxy: null, direct: runs ? direct : null },
+  }
+}
+
+const problem = (reply: FastifyReply, status: number, detail: string) =>
+  reply
+    .code(status)
+    .type('application/problem+json')
+    .send(JSON.stringify({ title: 'Refused', status, detail }))
+
+type Check = (schema: string, value: unknown, wrong: string[]) => void
+
+async function openCheck(): Promise<Check | undefined> {
+  const description = await officialDescription('podhost-runpod-v2.json')
+  if (description === undefined) return undefined
+  const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false })
+  addFormats.default(ajv)
+  ajv.addSchema(description as object, 'podhost')
+  return (schema, value, wrong) => {
+    const validate = ajv.getSchema(`podhost#/components/schemas/${schema}`)
+    if (!validate) wrong.push(`${schema} is not described`)
+    else if (!validate(value))
+      wrong.push(`${schema}: ${ajv.errorsText(validate.errors)} in ${JSON.stringify(value)}`)
+  }
+}
+
+/** An SSH server that has a host key and nothing else. */
+async function hostKeyServer(t: Pick<TestContext, 'after'>) {
+  const listening = async () => {
+    // in the oldest of formats: what ssh2 itself generates, it cannot always read
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const pem = privateKey.export({ format: 'pem', type: 'sec1' }).toString()
+    const server = new ssh2.Server({ hostKeys: [pem] }, (client) =>
+      client.on('error', () => {}).on('authentication', (context) => context.reject()),
+    )
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    cleanUp(t, async () => void server.close())
+    const { port } = server.address() as AddressInfo
+    const parsed = ssh2.utils.parseKey(pem)
+    if (parsed instanceof Error) throw parsed
+    const key = `${parsed.type} ${parsed.getPublicSSH().toString('base64')}`
+    return { host: '127.0.0.1', port, key }
+  }
+  const first = await listening()
+  return {
+    ...first,
+    /** From now on another machine answers at the pods' address. */
+    async change() {
+      Object.assign(this, await listening())
+    },
+  }
+}
