@@ -1,6 +1,9 @@
 import * as authConfig from '@guildhall/auth/config'
 import * as authDb from '@guildhall/auth/db'
 import * as auth from '@guildhall/auth/main'
+import * as computeConfig from '@guildhall/compute/config'
+import * as computeDb from '@guildhall/compute/db'
+import * as compute from '@guildhall/compute/main'
 import type { Service } from '@guildhall/contracts/names'
 import * as knowledgeConfig from '@guildhall/knowledge/config'
 import * as knowledgeDb from '@guildhall/knowledge/db'
@@ -40,4 +43,5 @@ export const parts: Record<Service, Part> = {
   auth: part(authConfig, authDb, auth),
   knowledge: part(knowledgeConfig, knowledgeDb, knowledge),
   ops: part(opsConfig, opsDb, ops),
+  compute: part(computeConfig, computeDb, compute),
 }

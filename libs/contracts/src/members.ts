@@ -82,7 +82,7 @@ export const listMemberRoles = route({
 })
 
 /** Those who ask about members. compute, agents, points, store, bot and mcp join when they are there. */
-const askers = ['knowledge', 'ops', 'gateway'] as const
+const askers = ['knowledge', 'ops', 'compute', 'gateway'] as const
 /** The chat platform is asked on the way. */
 const DEADLINE_MS = 8_000
 

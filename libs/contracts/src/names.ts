@@ -1,9 +1,14 @@
 /** The services that own a schema, calls and routes. The gateway and the operator only call. */
-export const services = ['auth', 'knowledge', 'ops'] as const
+export const services = ['auth', 'knowledge', 'ops', 'compute'] as const
 export type Service = (typeof services)[number]
 
 /** Where they listen unless a setting says otherwise. */
-export const defaultPorts: Record<Service, number> = { auth: 4001, knowledge: 4002, ops: 4003 }
+export const defaultPorts: Record<Service, number> = {
+  auth: 4001,
+  knowledge: 4002,
+  ops: 4003,
+  compute: 4004,
+}
 
 /** Everybody who connects to NATS, each as a user of its own. */
 export const peers = [...services, 'gateway', 'operator'] as const

@@ -1,0 +1,3 @@
+create table pods (
+  id uuid primary key
+);
