@@ -1,5 +1,6 @@
 #!/bin/sh
-# pod-root.sh <pod's folder> <first uid> <mount path> <image's folder> <openssh's folder, or ''> <port>
+# pod-root.sh <pod's folder> <first uid> <mount path> <volume|disk> <full|bare> <image's folder> \
+#   <openssh's folder, or ''> <port>
 #
 # The first process of a pod: in mount, pid, uts and ipc namespaces of its own, still as the machine's root.
 # It builds the pod's root, leaves the machine's, and only then runs the image's entrypoint, in a user
@@ -9,7 +10,7 @@ PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export PATH
 umask 022
 
-pod=$1 first=$2 mount_path=$3 image=$4 openssh=$5 port=$6
+pod=$1 first=$2 mount_path=$3 storage=$4 kind=$5 image=$6 openssh=$7 port=$8
 
 fail() {
   echo "$1" >&2
@@ -47,7 +48,7 @@ printf 'ListenAddress 127.0.0.1:%s\n' "$port" >etc/ssh/sshd_config.d/90-sandbox.
 
 # The image. A bare one gets all but its entrypoint from CLI_SETUP.
 cp "$image/compute-entrypoint" ../local/bin/
-if [ ! -e ../bare ]; then
+if [ "$kind" = full ]; then
   cp "$image/compute-login" ../local/bin/
   cp "$image/compute-prepare" ../local/sbin/
   cp "$image/sshd_compute.conf" etc/ssh/sshd_config.d/00-compute.conf
@@ -76,8 +77,10 @@ for name in bin sbin lib lib32 lib64 libx32; do
 done
 mount --bind ../local usr/local
 mount -o remount,bind,nosuid,nodev usr/local
-mount --bind ../volume ".$mount_path"
-mount -o remount,bind,nosuid,nodev ".$mount_path"
+if [ "$storage" = volume ]; then
+  mount --bind ../volume ".$mount_path"
+  mount -o remount,bind,nosuid,nodev ".$mount_path"
+fi
 
 mount -t proc -o nosuid,nodev,noexec proc proc
 mount -t tmpfs -o "mode=755,uid=$first,gid=$first,nosuid,nodev" run run
@@ -98,11 +101,15 @@ hostname "$(basename "$pod")"
 
 # unshare asks newuidmap and newgidmap to write the maps; as the machine's root nobody else is needed.
 mkdir run/pod
-for kind in uid gid; do
-  printf '#!/bin/sh\necho "0 %s 65536" >"/proc/$1/%s_map"\n' "$first" "$kind" >"run/pod/new${kind}map"
-  chmod 0755 "run/pod/new${kind}map"
+for ids in uid gid; do
+  printf '#!/bin/sh\necho "0 %s 65536" >"/proc/$1/%s_map"\n' "$first" "$ids" >"run/pod/new${ids}map"
+  chmod 0755 "run/pod/new${ids}map"
 done
 cp ../env run/pod/env
+cat >run/pod/start <<'END'
+exec xargs -0 -x -s 1000000 -a /run/pod/env sh -c 'rm -r /run/pod
+exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin HOME=/root "$@" compute-entrypoint' sh
+END
 chown -hR "$first:$first" run/pod
 
 pivot_root . old
@@ -110,9 +117,8 @@ umount -l /old
 rmdir /old
 cd /
 
-# All that holds the machine's ids is this process, which waits; it is not the pod's to signal.
+# All that holds the machine's ids is this process, which waits and is not the pod's to signal. File 3 is the
+# lock on the pod's folder.
 PATH=/run/pod:$PATH unshare --user --map-users "$first,0,65536" --map-groups "$first,0,65536" \
-  --setuid 0 --setgid 0 --mount --propagation private \
-  sh -c 'xargs -0 -x -s 1000000 -a /run/pod/env sh -c '\''rm -r /run/pod
-    exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin HOME=/root "$@" compute-entrypoint'\'' sh' &
+  --setuid 0 --setgid 0 --mount --propagation private sh /run/pod/start 3>&- &
 wait $!
