@@ -72,7 +72,7 @@ export async function startStack({ home, env, now }: StackOptions): Promise<Stac
   const servers = await startServers(opening, { home, env, keys, log })
   const port = await portOf(env)
   const url = `http://127.0.0.1:${port}`
-  const sandbox = real ? undefined : await openSandbox(opening, env, url, log)
+  const sandbox = real ? undefined : await openSandbox(opening, { env, home, log }, url)
   const settings = settingsOf({ env, home, keys, port, url, servers, sandbox })
   await startParts(opening, settings, now)
   if (sandbox) await makeDemoOrgs(settings)
@@ -125,7 +125,11 @@ async function startEmbeddedNats({ home, env, keys, log }: Opening) {
   return startNats({ bin, dir: join(home, 'nats'), config: { users }, log })
 }
 
-async function openSandbox(opening: AsyncDisposableStack, env: Env, gatewayUrl: string, log: Log) {
+async function openSandbox(
+  opening: AsyncDisposableStack,
+  { env, home, log }: Omit<Opening, 'keys'>,
+  gatewayUrl: string,
+) {
   const { HOST } = env
   if (HOST && !LOOPBACK.includes(HOST)) {
     throw new SettingsError(
@@ -135,7 +139,14 @@ async function openSandbox(opening: AsyncDisposableStack, env: Env, gatewayUrl: 
   const redirectUris = ['auth/callback', 'accounts/chat/callback', 'compute/cli/callback'].map(
     (path) => `${gatewayUrl}/api/${path}`,
   )
-  const sandbox = await startSandbox({ world: demoWorld(), redirectUris, gatewayUrl, log })
+  const sandbox = await startSandbox({
+    world: demoWorld(),
+    redirectUris,
+    gatewayUrl,
+    log,
+    home,
+    env,
+  })
   opening.defer(() => sandbox.stop())
   return sandbox
 }

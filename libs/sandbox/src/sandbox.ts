@@ -9,6 +9,8 @@ import { clientPage } from './client-page.ts'
 import { createModel } from './embeddings/model.ts'
 import { embeddingRoutes } from './embeddings/routes.ts'
 import { createIdentity, type Identity, identityRoutes } from './identity/routes.ts'
+import { createPods } from './podhost/pods.ts'
+import { podhostRoutes } from './podhost/routes.ts'
 import type { World } from './world.ts'
 
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost']
@@ -21,6 +23,12 @@ export interface SandboxOptions {
   /** Shown on the page where a demo sign-in ends; without it the command there asks for the address. */
   gatewayUrl?: string | undefined
   log: Log
+  /** Where pods are kept; a temporary folder, removed at the end, where nothing is said. */
+  home?: string | undefined
+  /** Where programs that the machine lacks are unpacked; `home` where nothing is said. */
+  programs?: string | undefined
+  /** The process's own: what apt needs to fetch OpenSSH. */
+  env?: Readonly<Record<string, string | undefined>>
   /** A loopback address; 127.0.0.1 where nothing is said. */
   host?: string
   /** Any free one where nothing is said. */
@@ -74,9 +82,13 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   chatApi(app, { world, grants }, chatRequests)
   embeddingRoutes(app, { world, model })
   accountRoutes(app, { world })
+  const { home, programs, env = {} } = options
+  const pods = createPods({ home, programs, env, log })
+  podhostRoutes(app, { world, pods })
   clientPage(app, gatewayUrl)
   const identity = await createIdentity(world)
   identityRoutes(app, world, identity)
+  await pods.resume()
   const url = await app.listen({ host, port })
   log.debug({ url }, 'The sandbox of outside services is up')
   return {
@@ -94,7 +106,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     notesUrl: `${url}/notes`,
     warm: () => model.warm(),
     async stop() {
-      await Promise.all([app.close(), model.stop()])
+      await Promise.all([app.close().then(() => pods.stop()), model.stop()])
     },
   }
 }

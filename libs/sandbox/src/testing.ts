@@ -10,6 +10,9 @@ import { startSandbox } from './sandbox.ts'
 export const REDIRECT_URI = 'http://127.0.0.1:1/api/auth/callback'
 export const quietLog = createLog('sandbox', { format: 'json', level: 'fatal' })
 
+/** OpenSSH is unpacked once for the checkout where the machine has none. */
+export const PROGRAMS = fileURLToPath(new URL('../../../.guildhall', import.meta.url))
+
 /** A sandbox of its own with the demo world, and a clock that the test may turn. */
 export async function testSandbox(t: Pick<TestContext, 'after'>) {
   const clock = { ahead: 0 }
@@ -18,6 +21,8 @@ export async function testSandbox(t: Pick<TestContext, 'after'>) {
     redirectUris: [REDIRECT_URI],
     gatewayUrl: 'http://gateway.test',
     log: quietLog,
+    programs: PROGRAMS,
+    env: process.env,
     now: () => new Date(Date.now() + clock.ahead),
   })
   cleanUp(t, () => sandbox.stop())

@@ -9,6 +9,8 @@ export interface World {
   chatLimit?: { requests: number; seconds: number } | undefined
   /** The keys that the pod host, the code host and the notes service accept. */
   keys: { podhost: string; codeHost: string; notes: string }
+  /** Keys of more accounts at the pod host; each sees its own pods alone. */
+  otherPodhostKeys?: string[] | undefined
   /** The key that the embeddings service asks for; any or none will do where nothing is said. */
   embeddingsKey?: string | undefined
 }
@@ -34,6 +36,15 @@ export interface Faults {
   chatMembersIntent?: 'off' | undefined
   embeddings?: 'down' | undefined
   identity?: 'down' | 'hangs' | undefined
+  /**
+   * `no_capacity` refuses what needs a machine, as the host does: 400 with a text. `fails_after_create` makes
+   * the pod and answers 500 all the same.
+   */
+  podhost?: 'down' | 'slow' | 'rate_limited' | 'no_capacity' | 'fails_after_create' | undefined
+  /** What a 429 of the pod host tells to wait; 1 where nothing is said. */
+  podhostRetryAfterSeconds?: number | undefined
+  /** How late a slow answer is; 15 s where nothing is said. */
+  podhostSlowMs?: number | undefined
 }
 
 /** The identity provider of the members' site, its one application and its people. */

@@ -13,12 +13,7 @@ interface Account {
 }
 
 /** The one question to each service that shows whether a key works. */
-const ACCOUNTS: Record<keyof World['keys'], Account> = {
-  podhost: {
-    path: '/podhost/v2/pods',
-    accepted: [200, { pods: [] }],
-    refused: [401, { error: 'Unauthorized' }],
-  },
+const ACCOUNTS: Record<'codeHost' | 'notes', Account> = {
   codeHost: {
     path: '/code-host/user',
     accepted: [200, { login: 'demo-club', id: 1, type: 'User' }],
@@ -31,7 +26,7 @@ const ACCOUNTS: Record<keyof World['keys'], Account> = {
   },
 }
 
-/** The pod host, the code host and the notes service, as far as a key can be tried there. */
+/** The code host and the notes service, as far as a key can be tried there. */
 export function accountRoutes(app: FastifyInstance, { world }: { world: World }) {
   for (const [name, { path, accepted, refused }] of Object.entries(ACCOUNTS)) {
     app.get(path, (req, reply) => {
