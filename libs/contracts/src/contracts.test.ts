@@ -18,6 +18,7 @@ import { peers, services } from './names.ts'
 import { openApi } from './openapi.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
+import * as podFiles from './pod-files.ts'
 import * as podSessions from './pod-sessions.ts'
 import { routes } from './routes.ts'
 import * as secrets from './secrets.ts'
@@ -30,6 +31,7 @@ const domains = [
   cliTokens,
   compute,
   connect,
+  podFiles,
   podSessions,
   integrations,
   knowledge,

@@ -16,8 +16,11 @@ export interface Route {
   params?: z.ZodObject
   query?: z.ZodObject
   body?: z.ZodType
-  /** The body is a form: text fields, and up to `files` files of `maxFileBytes` each under `field`. */
-  form?: { field: string; files: number; maxFileBytes: number }
+  /**
+   * The body is a form: text fields, and up to `files` files of `maxFileBytes` each under `field`. Of a
+   * `streamed` one the only file is handed on while it comes; `body` is then an object and names every field.
+   */
+  form?: { field: string; files: number; maxFileBytes: number; streamed?: true }
   /** Longest body accepted; 1 MiB where nothing is said. */
   maxBytes?: number
   /** The cookies that the service reads. All others, and Authorization, end at the gateway. */
@@ -61,6 +64,13 @@ export interface UploadedFile {
   bytes: Uint8Array
 }
 export const FileParts = z.custom() as z.ZodType<UploadedFile[], File[]>
+
+/** The file of a `streamed` form. Its bytes can be read once; they throw where the form is cut short or breaks a limit. */
+export interface UploadedStream {
+  name: string
+  bytes: AsyncIterable<Uint8Array>
+}
+export const FileStream = z.custom() as z.ZodType<UploadedStream, File>
 
 /** The org that a request is about, as far as every service may know it. */
 export interface OrgRef {

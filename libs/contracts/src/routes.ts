@@ -12,6 +12,7 @@ import * as knowledgeSettings from './knowledge-settings.ts'
 import * as members from './members.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
+import * as podFiles from './pod-files.ts'
 import * as podSessions from './pod-sessions.ts'
 import type { Route } from './route.ts'
 import * as secrets from './secrets.ts'
@@ -31,6 +32,7 @@ const domains = {
   cliTokens,
   compute,
   connect,
+  podFiles,
   podSessions,
   knowledge,
   knowledgeCrawls,

@@ -15,14 +15,17 @@ import {
 import Fastify, {
   errorCodes,
   type FastifyBaseLogger,
+  type FastifyReply,
   type FastifyRequest,
   LogController,
 } from 'fastify'
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
+import { z } from 'zod'
 import { answerError } from './answer-error.ts'
 import { CALLER_HEADER, type Identity, openIdentity } from './caller-token.ts'
 import { AppError, notFound } from './errors.ts'
 import { readForm } from './form.ts'
+import { streamForm } from './form-stream.ts'
 import type { Log } from './log.ts'
 import { addProbes, type Readiness } from './probes.ts'
 import { checkStorable } from './storable.ts'
@@ -84,8 +87,8 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
         req.log = req.log.child({ reqId: req.id })
         if (named) req.params = nameRest(req.params, named)
       },
-      preValidation: async (req) => {
-        if (route.form) req.body = await readForm(req, route.form, route.maxBytes ?? MEBIBYTE)
+      preValidation: async (req, reply) => {
+        if (route.form) req.body = await formOf(route, req, reply)
         else if (req.isMultipart()) throw new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE()
         else req.body ??= route.body && {} // a body that may be left out is an empty object
         for (const part of [req.params, req.query, req.body]) checkStorable(part)
@@ -99,6 +102,16 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
     })
   }
   return Object.assign(app, { implement })
+}
+
+function formOf(
+  { form, body, maxBytes = MEBIBYTE }: Route,
+  req: FastifyRequest,
+  reply: FastifyReply,
+) {
+  if (!form?.streamed) return form && readForm(req, form, maxBytes)
+  const { [form.field]: _, ...texts } = body instanceof z.ZodObject ? body.shape : {}
+  return streamForm(req, reply, { form, names: Object.keys(texts) })
 }
 
 /** Refusals are Problems whatever the contract says. An undefined key would make Fastify warn. */

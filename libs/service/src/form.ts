@@ -1,3 +1,4 @@
+import type { MultipartValue } from '@fastify/multipart'
 import type { Route, UploadedFile } from '@guildhall/contracts/route'
 import type { FastifyRequest } from 'fastify'
 import { AppError } from './errors.ts'
@@ -5,6 +6,14 @@ import { AppError } from './errors.ts'
 /** Text fields of a form: no contract has more, nor longer ones. */
 const MOST_FIELDS = 50
 const MOST_FIELD_BYTES = 64 * 1024
+
+/** What the parser of forms may take in; it throws where one of these is passed. */
+export const limitsOf = (form: NonNullable<Route['form']>) => ({
+  files: form.files,
+  fileSize: form.maxFileBytes,
+  fields: MOST_FIELDS,
+  fieldSize: MOST_FIELD_BYTES,
+})
 
 /** Reads a whole form into its text fields and its files. Throws when a limit is passed: a cut-off file is no file. */
 export async function readForm(
@@ -15,34 +24,32 @@ export async function readForm(
   const fields: Record<string, unknown> = {}
   const files: UploadedFile[] = []
   let bytes = 0
-  const limits = {
-    files: form.files,
-    fileSize: form.maxFileBytes,
-    fields: MOST_FIELDS,
-    fieldSize: MOST_FIELD_BYTES,
-  }
-  for await (const part of req.parts({ limits })) {
+  for await (const part of req.parts({ limits: limitsOf(form) })) {
     if (part.type === 'field') {
-      if (part.valueTruncated) throw longField(part.fieldname)
-      fields[part.fieldname] = part.value
+      fields[part.fieldname] = textIn(part)
       continue
     }
-    if (part.fieldname !== form.field) {
-      throw new AppError(
-        'invalid',
-        'file.field',
-        `Send files in the field ${form.field}, not ${part.fieldname}`,
-      )
-    }
+    if (part.fieldname !== form.field) throw wrongField(form.field, part.fieldname)
     const content = await part.toBuffer()
     bytes += content.length
     if (bytes > maxBytes) throw tooLarge(maxBytes)
     files.push({ name: part.filename, bytes: content })
   }
-  if (files.length === 0)
-    throw new AppError('invalid', 'file.missing', `Send at least one file in ${form.field}`)
+  if (files.length === 0) throw noFile(form.field)
   return { ...fields, [form.field]: files }
 }
+
+/** The text of a field. Throws where it was cut off. */
+export function textIn({ fieldname, value, valueTruncated }: MultipartValue): unknown {
+  if (valueTruncated) throw longField(fieldname)
+  return value
+}
+
+export const wrongField = (field: string, sent: string) =>
+  new AppError('invalid', 'file.field', `Send files in the field ${field}, not ${sent}`)
+
+export const noFile = (field: string) =>
+  new AppError('invalid', 'file.missing', `Send at least one file in ${field}`)
 
 const longField = (name: string) =>
   new AppError(

@@ -1,6 +1,7 @@
 import { type AppDeps, createApp } from '@guildhall/service/app'
 import { connectRoutes } from './connect/routes.ts'
 import type { Deps } from './deps.ts'
+import { fileRoutes } from './files/routes.ts'
 import { hostKeyRoutes } from './host-keys/routes.ts'
 import { podRoutes } from './pods/routes.ts'
 import { sessionRoutes } from './sessions/routes.ts'
@@ -13,5 +14,6 @@ export function buildApp(frame: AppDeps, deps: Deps) {
   settingsRoutes(app, deps)
   sessionRoutes(app, deps)
   connectRoutes(app, deps)
+  fileRoutes(app, deps)
   return app
 }

@@ -1,13 +1,14 @@
 import type { TestContext } from 'node:test'
 import { answer, ask } from '@guildhall/bus/calls'
 import { busAs, quietLog, testSettings } from '@guildhall/bus/testing'
-import { createPod } from '@guildhall/contracts/compute'
+import { createPod, getPod } from '@guildhall/contracts/compute'
 import type { Job } from '@guildhall/contracts/job'
 import { findMembership } from '@guildhall/contracts/members'
 import { findJobRun, startJob } from '@guildhall/contracts/ops'
 import { findSecrets } from '@guildhall/contracts/secrets'
 import { openDb } from '@guildhall/db/open'
 import { roleUrl } from '@guildhall/db/provision'
+import { testSandbox } from '@guildhall/sandbox/testing'
 import type { Identity } from '@guildhall/service/caller-token'
 import type { Env } from '@guildhall/service/config'
 import { newId } from '@guildhall/service/id'
@@ -62,6 +63,23 @@ export async function testCompute(t: Test, more: Env = {}) {
 }
 
 export type TestCompute = Awaited<ReturnType<typeof testCompute>>
+
+/** compute before the sandbox's pods, which are real: org 1 and OFFICER have the account `keys.podhost`. */
+export async function testOnPods(t: Test, more: Env = {}) {
+  const sandbox = await testSandbox(t)
+  const compute = await testCompute(t, { PODHOST_API_URL: sandbox.podhostUrl, ...more })
+  compute.secrets.set(1, sandbox.world.keys.podhost)
+  return { ...compute, sandbox }
+}
+
+/** A pod that runs and lets sign in. */
+export async function runningPodOf(compute: TestCompute, body: object = {}) {
+  const { id } = await madePod(compute, body)
+  return until(async () => {
+    const reply = await compute.as(officer()).call(getPod, { params: { org: 'org1', pod_id: id } })
+    return reply.status === 200 && reply.body.pod.status === 'RUNNING' && reply.body.pod
+  }, 30_000)
+}
 
 /** auth, as far as compute asks it: org 1 has connected its pod host, and OFFICER is its officer. */
 async function testAuth(t: Test, url: string) {

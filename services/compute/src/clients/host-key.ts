@@ -3,7 +3,7 @@ import { Client } from 'ssh2'
 
 const TIMEOUT_MS = 8_000
 /** In the order of liking, so that a server always shows the same one of its keys. */
-const KEY_TYPES = [
+export const KEY_TYPES = [
   'ssh-ed25519',
   'ecdsa-sha2-nistp256',
   'ecdsa-sha2-nistp384',
@@ -40,13 +40,13 @@ export function readHostKey({ host, port }: { host: string; port: number }): Pro
   })
 }
 
-/** The type stands at the beginning of the key itself (RFC 4253 § 6.6). */
-function lineOf(key: Buffer): string {
+/** A key as it stands in known_hosts. The type stands at the beginning of the key itself (RFC 4253 § 6.6). */
+export function lineOf(key: Buffer): string {
   const type = key.subarray(4, 4 + key.readUInt32BE(0)).toString('latin1')
   return `${type} ${key.toString('base64')}`
 }
 
-const unreachable = (cause: unknown) =>
+export const unreachable = (cause: unknown) =>
   new AppError(
     'upstream',
     'pod.ssh_unreachable',

@@ -88,7 +88,7 @@ async function pin(db: Db, row: LivePod, start: string, key: string) {
   if (pinned.numUpdatedRows === 0n) throw hostKeyChanged(key)
 }
 
-const hostKeyChanged = (key: string) =>
+export const hostKeyChanged = (key: string) =>
   new AppError(
     'upstream',
     'pod.host_key_changed',

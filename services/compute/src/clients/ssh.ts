@@ -1,0 +1,160 @@
+import { AppError } from '@guildhall/service/errors'
+import { Client, type ConnectConfig, type SFTPWrapper } from 'ssh2'
+import { KEY_TYPES, lineOf, unreachable } from './host-key.ts'
+
+const READY_MS = 10_000
+/** A pod that is silent for three of these is gone. */
+const KEEPALIVE_MS = 10_000
+/** Of one answer over SFTP, and of one command: less than the gateway waits. */
+const ANSWER_MS = 60_000
+const COMMAND_MS = 240_000
+/** sshd takes ten channels of a connection (MaxSessions), and one is SFTP's. */
+const MOST_COMMANDS = 8
+const MOST_SAID_BYTES = 4_096
+
+/** The fastest first; all that the OpenSSH of the reference image offers. */
+const CIPHERS = [
+  'aes128-gcm@openssh.com',
+  'aes256-gcm@openssh.com',
+  'aes128-ctr',
+  'aes256-ctr',
+] as const
+
+export interface SshTarget {
+  host: string
+  port: number
+  /** As OpenSSH writes it. */
+  privateKey: string
+  /** The only host key that is accepted, as in known_hosts; null accepts any. */
+  hostKey: string | null
+  /** What is thrown for another one. */
+  changed: (shown: string) => AppError
+}
+
+/** What a command said on standard error, and its exit code. */
+export interface Said {
+  code: number | null
+  stderr: string
+}
+interface Link {
+  client: Client
+  closed: boolean
+}
+export type Remote = Awaited<ReturnType<typeof openRemote>>
+
+/**
+ * Signs in as root and opens SFTP. Throws 502 where the pod does not answer or does not take the key, and
+ * `changed` where it shows another host key than the one pinned.
+ */
+export async function openRemote(target: SshTarget) {
+  const client = await connect(target)
+  client.setMaxListeners(0) // each exchange on the way listens for the end
+  const link: Link = { client, closed: false }
+  client.once('close', () => {
+    link.closed = true
+  })
+  const sftp = await new Promise<SFTPWrapper>((resolve, reject) =>
+    client.sftp((error, opened) => (error ? reject(unreachable(error)) : resolve(opened))),
+  ).catch((error) => {
+    client.destroy()
+    throw error
+  })
+  let commands = 0
+  return {
+    sftp,
+    /** One exchange over SFTP; `work` passes its callback on. Rejects with what ssh2 says. */
+    ask<T>(work: (done: (error: unknown, value?: T) => void) => void): Promise<T> {
+      return within(ANSWER_MS, link, (resolve, reject) =>
+        work((error, value) => (error ? reject(error) : resolve(value as T))),
+      )
+    },
+    /** Runs a command of the shell. Throws 429 where too many run. */
+    async run(command: string): Promise<Said> {
+      if (commands >= MOST_COMMANDS) throw busy()
+      commands++
+      try {
+        return await runCommand(link, command)
+      } finally {
+        commands--
+      }
+    },
+    onClose: (work: () => void) => void client.once('close', work),
+    close: () => void client.end(),
+  }
+}
+
+function connect({ host, port, privateKey, hostKey, changed }: SshTarget): Promise<Client> {
+  const config: ConnectConfig = {
+    ...{ host, port, username: 'root', privateKey },
+    ...{ readyTimeout: READY_MS, keepaliveInterval: KEEPALIVE_MS },
+    algorithms: { serverHostKey: [...KEY_TYPES], cipher: [...CIPHERS] },
+  }
+  return new Promise((resolve, reject) => {
+    const client = new Client()
+    let refusal: AppError | undefined
+    client.on('error', (error) => reject(refusal ?? unreachable(error))) // also later, when nobody listens
+    client.on('close', () => reject(refusal ?? unreachable(undefined)))
+    client.on('ready', () => resolve(client))
+    client.connect({
+      ...config,
+      hostVerifier: (key: Buffer) => {
+        const shown = lineOf(key)
+        if (hostKey !== null && shown !== hostKey) refusal = changed(shown)
+        return refusal === undefined
+      },
+    })
+  })
+}
+
+function runCommand(link: Link, command: string): Promise<Said> {
+  return within(COMMAND_MS, link, (resolve, reject) => {
+    link.client.exec(command, (error, channel) => {
+      if (error) return reject(error)
+      const said: Buffer[] = []
+      let bytes = 0
+      channel.resume()
+      channel.stderr.on('data', (chunk: Buffer) => {
+        if (bytes < MOST_SAID_BYTES) said.push(chunk)
+        bytes += chunk.length
+      })
+      let code: number | null = null
+      channel.on('exit', (exit: number | null) => {
+        code = exit
+      })
+      channel.on('close', () => resolve({ code, stderr: Buffer.concat(said).toString('utf8') }))
+    })
+  })
+}
+
+/** Throws when the connection ends first. One that does not answer in time is ended. */
+function within<T>(
+  ms: number,
+  link: Link,
+  work: (resolve: (value: T) => void, reject: (error: unknown) => void) => void,
+): Promise<T> {
+  const { client } = link
+  const ended = () => new Error('The SSH connection ended')
+  return new Promise((resolve, reject) => {
+    if (link.closed) return reject(ended())
+    const timer = setTimeout(() => client.destroy(), ms)
+    const closed = () => settle(() => reject(ended()))
+    function settle(done: () => void) {
+      clearTimeout(timer)
+      client.off('close', closed)
+      done()
+    }
+    client.once('close', closed)
+    work(
+      (value) => settle(() => resolve(value)),
+      (error) => settle(() => reject(error)),
+    )
+  })
+}
+
+const busy = () =>
+  new AppError(
+    'rate_limited',
+    'pod.busy',
+    `${MOST_COMMANDS} deletions or moves run on this pod; try again when one of them is done`,
+    { retryAfter: 5 },
+  )
