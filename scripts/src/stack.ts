@@ -75,7 +75,7 @@ export async function startStack({ home, env, now }: StackOptions): Promise<Stac
   const sandbox = real ? undefined : await openSandbox(opening, { env, home, log }, url)
   const settings = settingsOf({ env, home, keys, port, url, servers, sandbox })
   await startParts(opening, settings, now)
-  if (sandbox) await makeDemoOrgs(settings)
+  if (sandbox) await makeDemoOrgs(settings, sandbox.world)
   await writeRunning(home, {
     pid: process.pid,
     url,

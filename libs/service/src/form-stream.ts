@@ -1,12 +1,13 @@
-import { mkdtemp, open, rm } from 'node:fs/promises'
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import type { Multipart, MultipartFile } from '@fastify/multipart'
 import type { Route, UploadedStream } from '@guildhall/contracts/route'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from './errors.ts'
 import { limitsOf, noFile, textIn, wrongField } from './form.ts'
+
+const BLOCK_BYTES = 64 * 1024
 
 type Form = NonNullable<Route['form']>
 type Parts = AsyncIterator<Multipart>
@@ -57,8 +58,17 @@ async function spool(bytes: AsyncIterable<Uint8Array>, reply: FastifyReply) {
   const handle = await open(join(folder, 'file'), 'wx+', 0o600)
   reply.raw.once('close', () => void handle.close().catch(() => {})) // it may be closed already
   await rm(folder, { recursive: true })
-  await pipeline(bytes, handle.createWriteStream({ autoClose: false }))
-  return handle.createReadStream({ start: 0 })
+  await handle.writeFile(bytes)
+  return contentsOf(handle)
+}
+
+async function* contentsOf(handle: FileHandle): AsyncGenerator<Uint8Array> {
+  for (let position = 0; ; ) {
+    const { bytesRead, buffer } = await handle.read({ buffer: Buffer.alloc(BLOCK_BYTES), position })
+    if (bytesRead === 0) return
+    yield buffer.subarray(0, bytesRead)
+    position += bytesRead
+  }
 }
 
 const tooLarge = ({ maxFileBytes }: Form) =>

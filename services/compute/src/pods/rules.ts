@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import type { Machine, NewPod } from '@guildhall/contracts/compute'
 import { AppError } from '@guildhall/service/errors'
 import type { NewHostPod } from '../clients/podhost-shapes.ts'
 import type { KeyName } from '../db.ts'
-import { CLI_SETUP } from './setup.ts'
 
 /** Defaults of decisions.md § 2. */
 const GPU = 'NVIDIA RTX A4000'
@@ -14,6 +14,14 @@ const VOLUME_GB = 20
 const SSH_PORT = '22/tcp'
 /** The environment variable by which alone a pod on the host is known to be ours. */
 export const RECORD_ENV = 'CLI_POD_RECORD'
+
+/** Shell text that a pod runs as root before sshd; it installs what the image lacks (deploy/pod-image). */
+const CLI_SETUP = readFileSync(
+  new URL('../../../../deploy/pod-image/cli-setup.sh', import.meta.url),
+  'utf8',
+)
+/** Where the image expects the volume, unless CLI_WORKSPACE says otherwise. */
+const WORKSPACE = '/workspace'
 
 /** What is told of a pod whose files are gone after each stop. */
 export const NO_VOLUME =
@@ -76,6 +84,7 @@ export function hostPodOf({ record, name, machine, env, keys }: Asked): NewHostP
       CLI_SSH_PUBLIC_KEY: keys.backend,
       CLI_SSH_CA_PUBLIC_KEY: keys.user_ca,
       CLI_SETUP,
+      ...(path !== WORKSPACE && { CLI_WORKSPACE: path }),
       [RECORD_ENV]: record,
     },
     ...(gpu && { gpu }),

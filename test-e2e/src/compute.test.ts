@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { readdir, readFile as readLocal, writeFile as writeLocal } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { actOnPod, createPod, getPod } from '@guildhall/contracts/compute'
+import { connectToPod, listMyPods } from '@guildhall/contracts/connect'
+import {
+  deleteFile,
+  downloadFile,
+  listFiles,
+  renameFile,
+  uploadFile,
+} from '@guildhall/contracts/pod-files'
+import { planPodSession } from '@guildhall/contracts/pod-sessions'
+import { people } from '@guildhall/sandbox/demo'
+import { sshOptions, testKeys } from '@guildhall/sandbox/podhost/testing'
+import { until } from '@guildhall/service/testing'
+import { type Client, cliToken } from './people.ts'
+import { operatorAt } from './run-operator.ts'
+import { testStack } from './stack.ts'
+
+const MINUTE_MS = 60_000
+const FILE_BYTES = 90 * 1024 * 1024
+/** The gateway, every service, the sandbox and this test's own copy of the file are one process. */
+const MOST_GROWTH_BYTES = 60 * 1024 * 1024
+
+async function podOf(officer: Client, status: string, pod_id: string) {
+  return until(async () => {
+    const reply = await officer.call(getPod, { params: { org: 'demo', pod_id } })
+    return reply.status === 200 && reply.body.pod.status === status && reply.body.pod
+  }, 30_000)
+}
+
+async function madePod(officer: Client, allowed_users: string[] = []) {
+  const made = await officer.call(createPod, { params: { org: 'demo' }, body: { allowed_users } })
+  assert.ok(made.status === 201, JSON.stringify(made.body))
+  return podOf(officer, 'RUNNING', made.body.pod.id)
+}
+
+test('a member who is allowed signs in by the CLI and works in their own folder of a pod', async (t) => {
+  const { as, signIn, url } = await testStack(t)
+  const officer = as((await signIn(people.officer)).access_token)
+  const pod = await madePod(officer, [people.member.id])
+  const cli = as(await cliToken(url, people.member))
+  const mine = await cli.call(listMyPods, { params: { org: 'demo' } })
+  assert.ok(mine.status === 200)
+  assert.deepEqual(
+    mine.body.pods.map(({ id }) => id),
+    [pod.id],
+  )
+  const keys = await testKeys(t)
+  const { stdout: public_key } = await keys.run('ssh-keygen', ['-y', '-f', keys.person])
+  const params = { org: 'demo', pod_id: pod.id }
+  const given = await cli.call(connectToPod, { params, body: { public_key } })
+  assert.ok(given.status === 200, JSON.stringify(given.body))
+  const { host, port, username, certificate, known_hosts, user_folder } = given.body
+  const [certificateFile, hosts] = [join(keys.folder, 'cert.pub'), join(keys.folder, 'hosts')]
+  await writeLocal(certificateFile, `${certificate}\n`)
+  await writeLocal(hosts, `${known_hosts}\n`)
+  const pinned = ['-o', 'StrictHostKeyChecking=yes', '-o', `UserKnownHostsFile=${hosts}`]
+  const options = [...pinned, ...sshOptions(keys.person, certificateFile)]
+  const command = 'pwd; id -un; echo hello >mine; cat mine'
+  const ran = await keys.run('ssh', [...options, '-p', `${port}`, `${username}@${host}`, command])
+  assert.deepEqual(
+    [ran.code, ran.stdout],
+    [0, `/workspace/${user_folder}\n${user_folder}\nhello\n`],
+    ran.stderr,
+  )
+  assert.equal(user_folder, people.member.username)
+  const stranger = as(await cliToken(url, people.officer))
+  const other = await stranger.call(listMyPods, { params: { org: 'demo' } })
+  assert.ok(other.status === 200 && other.body.pods.length === 0)
+})
+
+test('an officer sends, moves, fetches and deletes 90 MB while memory stays flat, and spoils the pod alone', async (t) => {
+  const { as, signIn } = await testStack(t)
+  const officer = as((await signIn(people.officer)).access_token)
+  const pod = await madePod(officer)
+  const params = { org: 'demo', pod_id: pod.id }
+  const bytes = randomBytes(FILE_BYTES)
+  const body = { path: '/workspace', file: new File([bytes], 'model.bin') }
+  const before = process.memoryUsage().rss
+  const memory = { most: before }
+  const watch = setInterval(() => {
+    memory.most = Math.max(memory.most, process.memoryUsage().rss)
+  }, 50)
+  t.after(() => clearInterval(watch))
+  const sent = await officer.call(uploadFile, { params, body })
+  assert.deepEqual(sent.body, { path: '/workspace/model.bin', size: FILE_BYTES })
+  const paths = { old_path: '/workspace/model.bin', new_path: '/workspace/moved.bin' }
+  assert.equal((await officer.call(renameFile, { params, body: paths })).status, 200)
+  const got = await officer.call(downloadFile, { params, body: { path: paths.new_path } })
+  assert.ok(got.status === 200)
+  const hash = createHash('sha256')
+  for await (const chunk of got.body) hash.update(chunk)
+  const sha = createHash('sha256').update(bytes).digest('hex')
+  assert.equal(hash.digest('hex'), sha)
+  const grown = memory.most - before
+  t.diagnostic(`the process grew by ${Math.round(grown / 1e6)} MB over both transfers`)
+  assert.ok(grown < MOST_GROWTH_BYTES, `${grown} bytes`)
+
+  const machine = await machineNow()
+  const remove = (path: string) => officer.call(deleteFile, { params, body: { path } })
+  assert.equal((await remove(paths.new_path)).status, 200)
+  assert.equal((await remove('/etc')).status, 200)
+  const usr = await remove('/usr')
+  assert.ok([403, 409, 502].includes(usr.status), 'it is read-only in the sandbox')
+  assert.deepEqual(await machineNow(), machine)
+  const files = await officer.call(listFiles, { params, query: { path: '/' } })
+  if (files.status === 200) assert.ok(!files.body.files.some(({ name }) => name === 'etc'))
+  await officer.call(actOnPod, { params, body: { action: 'restart' } })
+  await podOf(officer, 'RUNNING', pod.id)
+})
+
+/** What a deletion that left the pod would change. */
+async function machineNow() {
+  const [etc, usr, bin] = await Promise.all(
+    ['/etc', '/usr', '/usr/bin'].map((path) => readdir(path)),
+  )
+  return {
+    etc: etc?.sort(),
+    usr: usr?.sort(),
+    bin: bin?.length,
+    passwd: await readLocal('/etc/passwd', 'utf8'),
+  }
+}
+
+test('a session starts its pod before it begins and stops it when it is over', async (t) => {
+  const clock = { ahead: 0 }
+  const now = () => new Date(Date.now() + clock.ahead)
+  const stack = await testStack(t, {}, now)
+  const officer = stack.as((await stack.signIn(people.officer)).access_token)
+  const operator = operatorAt(stack)
+  const pod = await madePod(officer)
+  const params = { org: 'demo', pod_id: pod.id }
+  const act = (action: 'stop') => officer.call(actOnPod, { params, body: { action } })
+  assert.equal((await act('stop')).status, 200)
+  const inMinutes = (minutes: number) => new Date(Date.now() + minutes * MINUTE_MS).toISOString()
+  const body = { title: 'training', start_at: inMinutes(12), stop_at: inMinutes(20) }
+  assert.equal((await officer.call(planPodSession, { params, body })).status, 201)
+  const schedule = async (minutes: number) => {
+    clock.ahead = minutes * MINUTE_MS
+    const { code, err, out } = await operator('jobs', 'run', 'compute.schedule')
+    assert.equal(code, 0, err + out)
+  }
+  await schedule(0)
+  await podOf(officer, 'EXITED', pod.id)
+  await schedule(3)
+  await podOf(officer, 'RUNNING', pod.id)
+  await schedule(21)
+  await podOf(officer, 'EXITED', pod.id)
+})
