@@ -40,6 +40,8 @@ export interface StackOptions {
   env: Env
   /** The clock of the services; tests set it. */
   now?: () => Date
+  /** Where programs that the sandbox needs and the machine lacks are unpacked; `home` where nothing is said. */
+  programs?: string | undefined
 }
 
 export interface Stack extends AsyncDisposable {
@@ -60,7 +62,7 @@ export interface Stack extends AsyncDisposable {
  * others, the sandbox unless outside credentials are set, every service and the gateway. What was started
  * is stopped again when a later part fails.
  */
-export async function startStack({ home, env, now }: StackOptions): Promise<Stack> {
+export async function startStack({ home, env, now, programs }: StackOptions): Promise<Stack> {
   const log = createLog('stack', {
     format: env.LOG_FORMAT === 'json' ? 'json' : 'text',
     level: env.LOG_LEVEL || 'info',
@@ -72,7 +74,7 @@ export async function startStack({ home, env, now }: StackOptions): Promise<Stac
   const servers = await startServers(opening, { home, env, keys, log })
   const port = await portOf(env)
   const url = `http://127.0.0.1:${port}`
-  const sandbox = real ? undefined : await openSandbox(opening, { env, home, log }, url)
+  const sandbox = real ? undefined : await openSandbox(opening, { env, home, log, programs }, url)
   const settings = settingsOf({ env, home, keys, port, url, servers, sandbox })
   await startParts(opening, settings, now)
   if (sandbox) await makeDemoOrgs(settings, sandbox.world)
@@ -127,7 +129,7 @@ async function startEmbeddedNats({ home, env, keys, log }: Opening) {
 
 async function openSandbox(
   opening: AsyncDisposableStack,
-  { env, home, log }: Omit<Opening, 'keys'>,
+  { env, home, log, programs }: Omit<Opening, 'keys'> & Pick<StackOptions, 'programs'>,
   gatewayUrl: string,
 ) {
   const { HOST } = env
@@ -145,6 +147,7 @@ async function openSandbox(
     gatewayUrl,
     log,
     home,
+    programs,
     env,
   })
   opening.defer(() => sandbox.stop())

@@ -5,6 +5,7 @@ import type { TestContext } from 'node:test'
 import { TEST_INTERNAL_KEY, testEnvironment } from '@guildhall/bus/testing'
 import type { MachineToken, Scope } from '@guildhall/contracts/tokens'
 import { testDatabase } from '@guildhall/db/testing'
+import { PROGRAMS } from '@guildhall/sandbox/testing'
 import { startStack } from '@guildhall/scripts/stack'
 import type { Env } from '@guildhall/service/config'
 import { cleanUp } from '@guildhall/service/testing'
@@ -19,7 +20,7 @@ export async function testStack(t: Pick<TestContext, 'after'>, env: Env = {}, no
   const DATABASE_URL = await testDatabase(t)
   const base = { PORT: '0', LOG_LEVEL: 'fatal', DATABASE_URL, INTERNAL_KEY: TEST_INTERNAL_KEY }
   const settings = { ...(await testEnvironment()), ...base, ...env }
-  const stack = await startStack({ home, env: settings, ...(now && { now }) })
+  const stack = await startStack({ home, env: settings, programs: PROGRAMS, ...(now && { now }) })
   cleanUp(t, () => stack[Symbol.asyncDispose]())
   const { url, sandbox } = stack
   if (!sandbox) throw new Error('A test stack has the sandbox')
