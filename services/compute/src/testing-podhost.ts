@@ -1,10 +1,8 @@
 import { generateKeyPairSync, randomBytes, randomInt } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
-import { officialDescription } from '@guildhall/sandbox/testing'
+import { openPodhostOfficial } from '@guildhall/sandbox/podhost/official'
 import { cleanUp } from '@guildhall/service/testing'
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import addFormats from 'ajv-formats'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import ssh2 from 'ssh2'
 
@@ -26,7 +24,7 @@ export type Fault = 'limited' | 'capacity' | 'lost' | 'garbage' | 'failing' | 's
  * description, where that is on this machine (see `officialDescription`).
  */
 export async function testPodhost(t: Pick<TestContext, 'after'>) {
-  const check = await openCheck()
+  const differences = await openPodhostOfficial()
   const ssh = await hostKeyServer(t)
   const world = {
     pods: new Map<string, Stood>(),
@@ -34,7 +32,7 @@ export async function testPodhost(t: Pick<TestContext, 'after'>) {
     asked: [] as string[],
     wrong: [] as string[],
     /** False where the official description is missing: then nothing was compared. */
-    checked: check !== undefined,
+    checked: differences !== undefined,
     ssh,
   }
   const app = Fastify({ forceCloseConnections: true })
@@ -45,8 +43,6 @@ export async function testPodhost(t: Pick<TestContext, 'after'>) {
   app.addHook('preHandler', async (req, reply) => {
     const at = `${req.method} ${req.routeOptions.url}`
     world.asked.push(at)
-    const schema = req.url.endsWith('/action') ? 'PodActionRequest' : 'CreatePodRequest'
-    if (req.method === 'POST') check?.(schema, req.body, world.wrong)
     const fault = takeFault(world.faults, at)
     if (fault === 'silent') return reply.hijack().raw.destroy()
     if (fault && fault in REFUSALS) return REFUSALS[fault]?.(reply)
@@ -54,11 +50,19 @@ export async function testPodhost(t: Pick<TestContext, 'after'>) {
   })
   app.addHook('preSerialization', async (_req, reply, body) => {
     if (reply.statusCode >= 300) return body
-    check?.('pods' in (body as object) ? 'ListPodsResponse' : 'Pod', body, world.wrong)
     if (reply.getHeader('x-fault') === 'garbage') return { pods: 7 }
     if (reply.getHeader('x-fault') !== 'lost') return body
     reply.code(500)
     return { title: 'Internal', status: 500, detail: 'lost' }
+  })
+  app.addHook('onSend', async (req, reply, answered) => {
+    if (!differences || reply.getHeader('x-fault')) return answered
+    const contentType = String(reply.getHeader('content-type') ?? '') || null
+    const body = answered ? JSON.parse(String(answered)) : undefined
+    const [path, sent] = [req.url.replace('/v2', ''), req.body]
+    const { statusCode: status } = reply
+    world.wrong.push(...differences({ method: req.method, path, sent, status, contentType, body }))
+    return answered
   })
   podRoutes(app, world)
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
@@ -137,22 +141,6 @@ const problem = (reply: FastifyReply, status: number, detail: string) =>
     .code(status)
     .type('application/problem+json')
     .send(JSON.stringify({ title: 'Refused', status, detail }))
-
-type Check = (schema: string, value: unknown, wrong: string[]) => void
-
-async function openCheck(): Promise<Check | undefined> {
-  const description = await officialDescription('podhost-runpod-v2.json')
-  if (description === undefined) return undefined
-  const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false })
-  addFormats.default(ajv)
-  ajv.addSchema(description as object, 'podhost')
-  return (schema, value, wrong) => {
-    const validate = ajv.getSchema(`podhost#/components/schemas/${schema}`)
-    if (!validate) wrong.push(`${schema} is not described`)
-    else if (!validate(value))
-      wrong.push(`${schema}: ${ajv.errorsText(validate.errors)} in ${JSON.stringify(value)}`)
-  }
-}
 
 /** An SSH server that has a host key and nothing else. */
 async function hostKeyServer(t: Pick<TestContext, 'after'>) {
