@@ -111,8 +111,7 @@ test('an officer sends, moves, fetches and deletes 90 MB while memory stays flat
   const watch = setInterval(() => {
     memory.most = Math.max(memory.most, residentBytes())
   }, 50)
-  t.after(() => clearInterval(watch))
-  await sendAndFetch(FILE_BYTES)
+  await sendAndFetch(FILE_BYTES).finally(() => clearInterval(watch))
   const grown = memory.most - before
   t.diagnostic(`the stack grew by ${Math.round(grown / 1e6)} MB over both transfers`)
   assert.ok(grown < MOST_GROWTH_BYTES, `${grown} bytes`)
