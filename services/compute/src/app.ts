@@ -1,4 +1,5 @@
 import { type AppDeps, createApp } from '@guildhall/service/app'
+import { appRoutes } from './apps/routes.ts'
 import { connectRoutes } from './connect/routes.ts'
 import type { Deps } from './deps.ts'
 import { hostKeyRoutes } from './host-keys/routes.ts'
@@ -13,5 +14,6 @@ export function buildApp(frame: AppDeps, deps: Deps) {
   settingsRoutes(app, deps)
   sessionRoutes(app, deps)
   connectRoutes(app, deps)
+  appRoutes(app, deps)
   return app
 }
