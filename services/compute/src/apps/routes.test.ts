@@ -25,8 +25,8 @@ const SECRET = 'correct "horse" battery'
 test('a manifest is taken by its rules alone, each fault with its place', async (t) => {
   const apps = await testApps(t)
   const wrong: [object, string][] = [
-    [{ imagee: 'x' }, '/body/manifest'],
-    [{ health: { port: 8080, path: '/', every: 1 } }, '/body/manifest/health'],
+    [{ imagee: 'x' }, '/body/manifest/imagee'],
+    [{ health: { port: 8080, path: '/', every: 1 } }, '/body/manifest/health/every'],
     [{ image: 'ghcr.io/club/site:v1' }, '/body/manifest/image'],
     [{ image: 'ghcr.io/club/site@sha256:00' }, '/body/manifest/image'],
     [{ gpu: { id: 'NVIDIA RTX A4000' } }, '/body/manifest/cpu'],

@@ -40,11 +40,20 @@ function parseJson(text: string, where: string): unknown {
   }
 }
 
-function invalid(where: string, issues: { path: PropertyKey[]; message: string }[]): AppError {
-  const details = issues.map(({ path, message }) => ({
-    path: ['/manifest', ...path.map(String)].join('/'),
-    message,
-  }))
+interface Issue {
+  path: PropertyKey[]
+  message: string
+  /** Fields that there are not. */
+  keys?: string[]
+}
+
+function invalid(where: string, issues: Issue[]): AppError {
+  const details = issues.flatMap(({ path, message, keys }) => {
+    const place = ['/manifest', ...path.map(String)].join('/')
+    return keys
+      ? keys.map((key) => ({ path: `${place}/${key}`, message: 'is no field of it' }))
+      : [{ path: place, message }]
+  })
   const said = details.map(({ path, message }) => `${path}: ${message}`).join('; ')
   return new AppError('invalid', 'app.manifest_invalid', `${where}: ${said}`, { details })
 }
