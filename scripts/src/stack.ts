@@ -206,6 +206,8 @@ function sandboxSettings(
     PODHOST_API_URL: sandbox.podhostUrl,
     COMPUTE_POD_IMAGE: 'guildhall/pod:demo',
     CODEHOST_API_URL: sandbox.codeHostUrl,
+    CODEHOST_RAW_URL: sandbox.codeHostRawUrl,
+    APPS_PROXY_URL: sandbox.appsProxyUrl,
     NOTES_API_URL: sandbox.notesUrl,
   }
 }

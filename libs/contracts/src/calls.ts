@@ -1,4 +1,5 @@
 import * as accounts from './accounts.ts'
+import * as apps from './apps.ts'
 import * as auth from './auth.ts'
 import type { Call } from './call.ts'
 import * as compute from './compute.ts'
@@ -25,6 +26,7 @@ const values = [
   knowledgeSettings,
   compute,
   podSessions,
+  apps,
   ops,
 ].flatMap((domain) => Object.values<unknown>(domain))
 

@@ -1,5 +1,7 @@
 import * as accounts from './accounts.ts'
 import * as appTokens from './app-tokens.ts'
+import * as apps from './apps.ts'
+import * as appsDashboard from './apps-dashboard.ts'
 import * as auth from './auth.ts'
 import * as cliTokens from './cli-tokens.ts'
 import * as compute from './compute.ts'
@@ -34,6 +36,8 @@ const domains = {
   connect,
   podFiles,
   podSessions,
+  apps,
+  appsDashboard,
   knowledge,
   knowledgeCrawls,
   knowledgeDashboard,

@@ -23,7 +23,7 @@ export const secrets = {
     kind: 'key',
     readers: ['compute'],
   },
-  github_token: { description: 'Token of the code host', kind: 'key', readers: [] },
+  github_token: { description: 'Token of the code host', kind: 'key', readers: ['compute'] },
   notes_api_key: { description: 'API key of the notes service', kind: 'key', readers: [] },
   google_service_account: {
     description: 'Key file of a service account of the calendar service, as JSON',
@@ -80,7 +80,7 @@ export type DeclaredSecret = keyof typeof secrets
 
 /** Secrets that an org names itself, by how their names begin. */
 export const secretPrefixes = {
-  app_: { description: 'For the environment of an app', kind: 'text', readers: [] },
+  app_: { description: 'For the environment of an app', kind: 'text', readers: ['compute'] },
   alert_webhook_: { description: 'Chat webhook of an alert feed', kind: 'url', readers: [] },
 } as const satisfies Record<string, SecretInfo>
 

@@ -68,12 +68,32 @@ export function demoWorld(): World {
       users: Object.values(accounts).map((account) => ({ ...account })),
     },
     faults: {},
+    repos: [demoRepo()],
     keys: {
       podhost: 'sandbox-podhost-key',
       codeHost: 'sandbox-code-host-token',
       notes: 'sandbox-notes-key',
     },
   }
+}
+
+const DEMO_COMMIT = 'd'.repeat(40)
+const demoRepo = () => ({
+  name: 'demo-club/site',
+  private: false,
+  default_branch: 'main',
+  refs: { main: DEMO_COMMIT },
+  files: { [DEMO_COMMIT]: { 'guildhall.json': JSON.stringify(DEMO_MANIFEST, null, 2) } },
+})
+
+/** The manifest of an app, as a club would write it. */
+const DEMO_MANIFEST = {
+  kind: 'site',
+  description: "Demo Club's site",
+  image: 'ghcr.io/demo-club/site',
+  cpu: { id: 'cpu3c', vcpuCount: 2 },
+  ports: ['8080/http'],
+  health: { port: 8080, path: '/health' },
 }
 
 const demoClub = () => ({

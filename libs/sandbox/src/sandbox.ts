@@ -1,6 +1,7 @@
 import { AppError } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
 import Fastify from 'fastify'
+import { repoRoutes } from './accounts/repos.ts'
 import { accountRoutes } from './accounts/routes.ts'
 import { chatApi } from './chat/api.ts'
 import { authorizePage } from './chat/authorize.ts'
@@ -10,6 +11,7 @@ import { createModel } from './embeddings/model.ts'
 import { embeddingRoutes } from './embeddings/routes.ts'
 import { createIdentity, type Identity, identityRoutes } from './identity/routes.ts'
 import { createPods } from './podhost/pods.ts'
+import { proxyRoutes } from './podhost/proxy.ts'
 import { podhostRoutes } from './podhost/routes.ts'
 import type { World } from './world.ts'
 
@@ -56,6 +58,9 @@ export interface Sandbox {
   podhostUrl: string
   codeHostUrl: string
   notesUrl: string
+  /** What CODEHOST_RAW_URL and APPS_PROXY_URL must be. */
+  codeHostRawUrl: string
+  appsProxyUrl: string
   /** Loads the embedding model ahead of its first use. */
   warm(): Promise<void>
   stop(): Promise<void>
@@ -82,9 +87,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   chatApi(app, { world, grants }, chatRequests)
   embeddingRoutes(app, { world, model })
   accountRoutes(app, { world })
+  repoRoutes(app, { world })
   const { home, programs, env = {} } = options
   const pods = createPods({ home, programs, env, log })
   podhostRoutes(app, { world, pods })
+  proxyRoutes(app, { world, pods })
   clientPage(app, gatewayUrl)
   const identity = await createIdentity(world)
   identityRoutes(app, world, identity)
@@ -104,6 +111,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     podhostUrl: `${url}/podhost/v2`,
     codeHostUrl: `${url}/code-host`,
     notesUrl: `${url}/notes`,
+    codeHostRawUrl: `${url}/code-host-raw`,
+    appsProxyUrl: `${url}/podhost/proxy/{pod}/{port}`,
     warm: () => model.warm(),
     async stop() {
       await Promise.all([app.close().then(() => pods.stop()), model.stop()])

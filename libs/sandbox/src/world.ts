@@ -9,10 +9,23 @@ export interface World {
   chatLimit?: { requests: number; seconds: number } | undefined
   /** The keys that the pod host, the code host and the notes service accept. */
   keys: { podhost: string; codeHost: string; notes: string }
+  /** Repositories of the code host; a private one is seen with its key alone. */
+  repos: Repo[]
   /** Keys of more accounts at the pod host; each sees its own pods alone. */
   otherPodhostKeys?: string[] | undefined
   /** The key that the embeddings service asks for; any or none will do where nothing is said. */
   embeddingsKey?: string | undefined
+}
+
+export interface Repo {
+  /** owner/name */
+  name: string
+  private: boolean
+  default_branch: string
+  /** The commit of each branch and tag. */
+  refs: Record<string, string>
+  /** Texts by commit and path. */
+  files: Record<string, Record<string, string>>
 }
 
 /** The one application that is registered with the chat platform, and its bot. */
@@ -41,6 +54,8 @@ export interface Faults {
    * the pod and answers 500 all the same.
    */
   podhost?: 'down' | 'slow' | 'rate_limited' | 'no_capacity' | 'fails_after_create' | undefined
+  /** What pods answer over HTTP; 200 where nothing is said. */
+  appStatus?: number | undefined
   /** What a 429 of the pod host tells to wait; 1 where nothing is said. */
   podhostRetryAfterSeconds?: number | undefined
   /** How late a slow answer is; 15 s where nothing is said. */

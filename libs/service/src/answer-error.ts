@@ -55,10 +55,13 @@ export function answerError(thrown: unknown, req: FastifyRequest, reply: Fastify
     const place = { params: '/path', querystring: '/query', body: '/body', headers: '/headers' }
     const base =
       place[(error as { validationContext?: keyof typeof place }).validationContext ?? 'body']
-    const details = error.validation.map((one) => ({
-      path: base + one.instancePath.replace(/\/$/, ''),
-      message: one.message ?? 'is not accepted',
-    }))
+    const details = error.validation.flatMap(({ instancePath, message, params }) => {
+      const path = base + instancePath.replace(/\/$/, '')
+      const unknown = (params as { keys?: unknown }).keys // those that a strict object refuses
+      return Array.isArray(unknown)
+        ? unknown.map((key) => ({ path: `${path}/${key}`, message: 'is no field of it' }))
+        : [{ path, message: message ?? 'is not accepted' }]
+    })
     const said = details.map(({ path, message }) => `${path}: ${message}`).join('; ')
     return reply.code(400).send({ error: said, code: 'request.invalid', details })
   }

@@ -1,4 +1,5 @@
 import { type AppDeps, createApp } from '@guildhall/service/app'
+import { appRoutes } from './apps/routes.ts'
 import { connectRoutes } from './connect/routes.ts'
 import type { Deps } from './deps.ts'
 import { fileRoutes } from './files/routes.ts'
@@ -15,5 +16,6 @@ export function buildApp(frame: AppDeps, deps: Deps) {
   sessionRoutes(app, deps)
   connectRoutes(app, deps)
   fileRoutes(app, deps)
+  appRoutes(app, deps)
   return app
 }

@@ -37,6 +37,22 @@ export const Settings = z.object({
     .string()
     .optional()
     .describe('Image of pods where neither the officer nor the org names one'),
+  APPS_PROXY_URL: z
+    .string()
+    .refine(
+      (url) =>
+        URL.canParse(url.replace('{pod}', 'a').replace('{port}', '1')) && url.includes('{pod}'),
+      'is a URL with {pod}, and {port} where it matters',
+    )
+    .optional()
+    .describe(
+      'Where health paths of apps are asked, with {pod} and {port} for the pod; else https://{pod}-{port}.proxy.runpod.net, on the public internet only',
+    ),
+  CODEHOST_API_URL: WebUrl.default('https://api.github.com').describe('API of the code host'),
+  CODEHOST_RAW_URL: WebUrl.default('https://raw.githubusercontent.com').describe(
+    'Files of public repositories of the code host',
+  ),
+  CODEHOST_TOKEN: z.string().optional().describe('Token of the code host, for public repositories'),
   COMPUTE_PIN_HOST_KEYS: z
     .stringbool()
     .default(true)

@@ -1,7 +1,10 @@
 import type { BusTables } from '@guildhall/bus/tables'
+import type { Manifest } from '@guildhall/contracts/app-manifest'
+import type { DeploymentState } from '@guildhall/contracts/apps'
 import type { Machine } from '@guildhall/contracts/compute'
 import type { Db as AnyDb, Trx as AnyTrx } from '@guildhall/db/open'
 import type { Generated, GeneratedAlways, JSONColumnType, Selectable } from 'kysely'
+import type { z } from 'zod'
 
 /** The folder of the migrations that make these tables. */
 export const migrations = new URL('../migrations', import.meta.url).pathname
@@ -17,7 +20,7 @@ export interface Tables extends BusTables {
     is_public: boolean
     allowed_users: string[]
     machine: JSONColumnType<Machine>
-    created_by: string
+    created_by: string | null
     created_at: Date
     host_key: string | null
     host_key_start: string | null
@@ -56,6 +59,36 @@ export interface Tables extends BusTables {
   }
   user_folders: { org_id: number; chat_user_id: string; folder: string }
   settings: { org_id: number; pod_image: string | null }
+  apps: {
+    id: string
+    org_id: number
+    name: string
+    manifest: JSONColumnType<Manifest>
+    repo: string | null
+    manifest_path: string | null
+    current_tag: string | null
+    pod: string | null
+    created_at: Date
+    updated_at: Date
+  }
+  deployments: {
+    id: string
+    app: string
+    tag: string
+    ref: string | null
+    commit: string | null
+    manifest: JSONColumnType<Manifest>
+    rollback: boolean
+    state: z.output<typeof DeploymentState>
+    error: string | null
+    pod: string | null
+    handed_at: Date | null
+    started_before: string | null
+    restart_due: Generated<boolean>
+    created_by: string
+    created_at: Date
+    finished_at: Date | null
+  }
 }
 
 /** `backend` opens root on each pod of the org, `user_ca` signs certificates. */
@@ -67,3 +100,5 @@ export type PodRow = Selectable<Tables['pods']>
 /** A pod that the host has answered for. */
 export type LivePod = PodRow & { pod_id: string }
 export type SessionRow = Selectable<Tables['sessions']>
+export type AppRow = Selectable<Tables['apps']>
+export type DeploymentRow = Selectable<Tables['deployments']>

@@ -5,6 +5,7 @@ import { createPod, getPod } from '@guildhall/contracts/compute'
 import type { Job } from '@guildhall/contracts/job'
 import { findMembership } from '@guildhall/contracts/members'
 import { findJobRun, startJob } from '@guildhall/contracts/ops'
+import { findOrg } from '@guildhall/contracts/orgs'
 import { findSecrets } from '@guildhall/contracts/secrets'
 import { openDb } from '@guildhall/db/open'
 import { roleUrl } from '@guildhall/db/provision'
@@ -84,11 +85,22 @@ export async function runningPodOf(compute: TestCompute, body: object = {}) {
 /** auth, as far as compute asks it: org 1 has connected its pod host, and OFFICER is its officer. */
 async function testAuth(t: Test, url: string) {
   const secrets = new Map([[1, PODHOST_KEY]])
+  /** Of org 1, by name. */
+  const ownSecrets: Record<string, string> = {}
+  const org = { ...orgOf(1), modules: ['compute', 'apps'] }
+  /** What auth says of org 1: deactivated where it is null. */
+  const directory: { org: typeof org | null } = { org }
   const auth = await busAs(t, { url, peer: 'auth' })
-  answer(auth, findSecrets('compute'), async ({ org_id }) => {
+  answer(auth, findSecrets('compute'), async ({ org_id, names }) => {
     const podhost_api_key = secrets.get(org_id)
-    return { secrets: podhost_api_key ? { podhost_api_key } : {} }
+    const own = names.flatMap((name) => {
+      const value = org_id === 1 ? ownSecrets[name] : undefined
+      return value === undefined ? [] : [[name, value] as const]
+    })
+    const found = Object.fromEntries(own)
+    return { secrets: { ...found, ...(podhost_api_key && { podhost_api_key }) } }
   })
+  answer(auth, findOrg, async () => ({ org: directory.org }))
   answer(auth, findMembership, async ({ chat_user_id }) => ({
     member: true,
     officer: chat_user_id === OFFICER,
@@ -97,7 +109,7 @@ async function testAuth(t: Test, url: string) {
     valid_until: new Date(Date.now() + 60_000).toISOString(),
   }))
   await auth.nats.flush()
-  return { secrets, auth }
+  return { secrets, ownSecrets, directory, auth }
 }
 
 const orgOf = (id: number) => ({

@@ -19,6 +19,8 @@ export function createPods(options: PlaceOptions) {
   return {
     list: (account: string) =>
       [...pods.values()].filter(({ record }) => record.account === account),
+    /** Whoever's it is. */
+    byId: (id: string) => pods.get(id),
     find(account: string, id: string) {
       const pod = pods.get(id)
       return pod?.record.account === account ? pod : undefined

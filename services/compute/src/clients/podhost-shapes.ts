@@ -34,5 +34,19 @@ export interface NewHostPod {
   env: Record<string, string>
   gpu?: { id: string; count: number }
   cpu?: { id: string; vcpuCount: number }
-  mounts?: { persistent: { size: number; path: string } }
+  mounts?: HostMounts | undefined
+  dataCenterIds?: string[] | undefined
+  args?: string
+  registry?: string | null
 }
+
+export interface HostMounts {
+  persistent?: { size: number; path: string } | undefined
+  network?: { volumeId: string; path: string }[] | undefined
+}
+
+/** Body of PATCH /pods/{id}; what it does not name stays. */
+export type HostPodPatch = Pick<
+  NewHostPod,
+  'image' | 'disk' | 'ports' | 'env' | 'args' | 'registry' | 'mounts'
+>

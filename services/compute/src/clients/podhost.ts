@@ -1,7 +1,13 @@
 import { type OutboundAnswer, type OutboundRequest, outbound } from '@guildhall/outbound/fetch'
 import { AppError } from '@guildhall/service/errors'
 import type { z } from 'zod'
-import { HostPod, HostPods, HostProblem, type NewHostPod } from './podhost-shapes.ts'
+import {
+  HostPod,
+  type HostPodPatch,
+  HostPods,
+  HostProblem,
+  type NewHostPod,
+} from './podhost-shapes.ts'
 
 /** Of one answer; making a pod takes the host longest. */
 const TIMEOUT_MS = 10_000
@@ -72,6 +78,16 @@ export function createPodHost({
       })
       if (REFUSALS.includes(answer.status)) throw refused(answer)
       if (answer.status >= 500) throw failed(answer)
+      return read(HostPod, answer)
+    },
+
+    /** Sets what the pod runs from its next start on; nothing where the host does not know it. Sent twice it is the same. */
+    async change(orgId: number, id: string, body: HostPodPatch): Promise<HostPod | undefined> {
+      const path = `/pods/${encodeURIComponent(id)}`
+      const asked = { orgId, path, method: 'PATCH', body, idempotent: true }
+      const answer = await send({ ...asked, timeoutMs: CREATE_TIMEOUT_MS })
+      if (answer.status === 404) return undefined
+      if (REFUSALS.includes(answer.status)) throw refused(answer)
       return read(HostPod, answer)
     },
 

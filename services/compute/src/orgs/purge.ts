@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts'
 
-const TABLES = ['pods', 'org_keys', 'certificates', 'user_folders', 'settings'] as const
+const TABLES = ['apps', 'pods', 'org_keys', 'certificates', 'user_folders', 'settings'] as const
 
 /**
  * Deletes all that compute keeps of an org. Its pods are terminated where the org's key can still be had;
