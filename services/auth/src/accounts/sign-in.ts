@@ -9,6 +9,7 @@ import {
 import { changed } from '@guildhall/contracts/event'
 import type { App } from '@guildhall/service/app'
 import { z } from 'zod'
+import { noteDenied } from '../access/note-denied.ts'
 import type { ChatUser } from '../clients/chat.ts'
 import { isHttps } from '../cookies.ts'
 import type { Deps } from '../deps.ts'
@@ -50,10 +51,7 @@ export function memberSignInRoutes(app: App, deps: Deps) {
         .code(302)
         .send({ location })
     if (!signIn || signIn.state !== query.state) {
-      deps.log.warn(
-        { reason: 'oauth_state_mismatch' },
-        'access decision=deny reason=oauth_state_mismatch route=GET /api/accounts/chat/callback org=- credential=none',
-      )
+      noteDenied(deps.log, 'oauth_state_mismatch', chatCallback)
       const error = 'This sign-in was not started here or took too long; start again'
       return back(returnedWith(nextAfterSignIn(config, {}), { error }))
     }

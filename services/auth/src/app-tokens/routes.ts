@@ -14,18 +14,17 @@ import type { AppTokenRow, Db } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import { isRevokedToken, revokeAccess } from '../token-pairs/queries.ts'
 import { insertAppToken, isAppToken, liveTokens, lockPerson, removeAppToken } from './queries.ts'
-import { signAppToken } from './sign.ts'
 
 const DAY_MS = 86_400_000
 /** Live app tokens of one person. */
 export const MOST_APP_TOKENS = 20
 
 export function appTokenRoutes(app: App, deps: Deps) {
-  const { db, bus, now } = deps
+  const { db, bus, signer, now } = deps
 
   app.implement(createAppToken, async ({ caller, query: { appname } }) => {
     const row = newRow(caller.chat_user_id, appname, now())
-    const app_token = await signAppToken(deps, row, caller.username)
+    const app_token = await signer.signApp(row, caller.username)
     await db.transaction().execute(async (trx) => {
       await checkSignedIn(trx, caller)
       await lockPerson(trx, row.chat_user_id)

@@ -3,10 +3,12 @@ import { Kvm } from '@nats-io/kv'
 import type { Deps } from '../deps.ts'
 import { listRevoked } from './queries.ts'
 
-/** Entries outlive every token they may name. */
+/** Entries outlive every access token. App tokens count for longer: writing anew keeps their entries there. */
 const KEEP_MS = 2 * ACCESS_TOKEN_SECONDS * 1000
-/** The mark of a whole bucket is written anew before it could end. */
-const MARK_MS = ACCESS_TOKEN_SECONDS * 1000
+/** Entries and the mark of a whole bucket are written anew before they could end. */
+const AGAIN_MS = ACCESS_TOKEN_SECONDS * 1000
+/** Entries on their way at once: half an hour is enough for millions. */
+const BATCH = 200
 
 /** Makes the bucket of revoked tokens and writes it anew from the table after each connection, until `signal`. */
 export function keepRevokedBucket(
@@ -15,9 +17,11 @@ export function keepRevokedBucket(
 ) {
   async function write() {
     const bucket = await new Kvm(bus.js).create(REVOKED_BUCKET, { ttl: KEEP_MS })
-    for (const { jti, expires_at } of await listRevoked(db, now())) {
-      await bucket.put(jti, JSON.stringify({ exp: Math.floor(expires_at.getTime() / 1000) }))
-    }
+    const put = ({ jti, expires_at }: { jti: string; expires_at: Date }) =>
+      bucket.put(jti, JSON.stringify({ exp: Math.floor(expires_at.getTime() / 1000) }))
+    const rows = await listRevoked(db, now())
+    for (let n = 0; n < rows.length; n += BATCH)
+      await Promise.all(rows.slice(n, n + BATCH).map(put))
     await bucket.put(REVOKED_COMPLETE, now().toISOString())
   }
   bus.onConnected(write)
@@ -25,6 +29,6 @@ export function keepRevokedBucket(
     write().catch((error) =>
       bus.log.warn({ err: error }, 'The bucket of revoked tokens could not be written anew'),
     )
-  const timer = setInterval(again, MARK_MS)
+  const timer = setInterval(again, AGAIN_MS)
   signal.addEventListener('abort', () => clearInterval(timer))
 }

@@ -4,7 +4,7 @@ import { newId } from '@guildhall/service/id'
 import { exportJWK, exportPKCS8, generateKeyPair, importPKCS8, SignJWT } from 'jose'
 import { sql } from 'kysely'
 import type { ChatUser } from '../clients/chat.ts'
-import type { Db } from '../db.ts'
+import type { AppTokenRow, Db } from '../db.ts'
 
 export const ALGORITHM = 'RS256'
 
@@ -17,6 +17,8 @@ export interface SignedAccess {
 export interface Signer {
   /** An access token for `user`, valid for 30 minutes from `now`. */
   sign(user: ChatUser, now: Date): Promise<SignedAccess>
+  /** The app token of a row: a JWT like an access token, of type `app` (interface.md, Tokens and credentials). */
+  signApp(row: AppTokenRow, username: string): Promise<string>
 }
 
 /** Signs with the newest key of the table; the first process to start makes the first key. */
@@ -36,6 +38,14 @@ export async function openSigner(db: Db, sealer: Sealer): Promise<Signer> {
         .setExpirationTime(issued + ACCESS_TOKEN_SECONDS)
         .sign(key)
       return { token, jti, expires_at: new Date((issued + ACCESS_TOKEN_SECONDS) * 1000) }
+    },
+    signApp({ id, chat_user_id, created_at, expires_at }, username) {
+      return new SignJWT({ type: 'app', username, chat_user_id })
+        .setProtectedHeader({ alg: ALGORITHM, kid, typ: 'JWT' })
+        .setJti(id)
+        .setIssuedAt(created_at)
+        .setExpirationTime(expires_at)
+        .sign(key)
     },
   }
 }
