@@ -1,15 +1,22 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { before, test } from 'node:test'
-import { createAppToken } from '@guildhall/contracts/app-tokens'
+import { APP_TOKEN_DAYS, createAppToken } from '@guildhall/contracts/app-tokens'
 import { revoke } from '@guildhall/contracts/auth'
 import { routes } from '@guildhall/contracts/routes'
 import { addOrg } from '@guildhall/contracts/superadmin'
-import { deleteMachineToken, type Scope, scopes } from '@guildhall/contracts/tokens'
+import {
+  createMachineToken,
+  deleteMachineToken,
+  type Scope,
+  scopes,
+} from '@guildhall/contracts/tokens'
 import { accounts, people, servers } from '@guildhall/sandbox/demo'
 import { until } from '@guildhall/service/testing'
 import { bearer, memberSession } from './people.ts'
 import { type TestStack, testStack } from './stack.ts'
+
+const DAY_MS = 86_400_000
 
 /** One line of policy.tsv. */
 interface Rule {
@@ -33,6 +40,7 @@ const nameOf = ({ method, url }: { method: string; url: string }) => `${method} 
 /** What a refusal says, or that the route heard the request. */
 type Verdict = 'in' | '401' | `403 ${string}`
 const EXPIRED = '403 token.expired'
+const EXPIRED_TOKENS = ['expired platform token', 'expired app token']
 
 /** What each kind of credential gets on a route for each kind of caller; what is not named gets 401. */
 const VERDICTS: Record<string, (credential: string, rule: Rule) => Verdict | undefined> = {
@@ -49,7 +57,7 @@ const VERDICTS: Record<string, (credential: string, rule: Rule) => Verdict | und
     return verdict === 'in' && credential !== 'superadmin' ? '403 access.not_superadmin' : verdict
   },
   session: (credential) => {
-    if (credential === 'expired platform token') return EXPIRED
+    if (EXPIRED_TOKENS.includes(credential)) return EXPIRED
     return credential.startsWith('session') ? 'in' : undefined
   },
   machine: (credential, { scope }) => {
@@ -60,7 +68,7 @@ const VERDICTS: Record<string, (credential: string, rule: Rule) => Verdict | und
 }
 
 function person(credential: string): Verdict | undefined {
-  if (credential === 'expired platform token') return EXPIRED
+  if (EXPIRED_TOKENS.includes(credential)) return EXPIRED
   return /^(officer|superadmin|app token)/.test(credential) ? 'in' : undefined
 }
 
@@ -118,6 +126,7 @@ async function verdictBy(url: string, method: string, headers: Record<string, st
   if (response.status === 401 && atTheDoor) return '401'
   if (response.status === 403 && atTheDoor) return `403 ${body.code}`
   assert.ok(response.status < 500, `${response.status} ${JSON.stringify(body)}`)
+  assert.notEqual(body.code, 'route.not_found', 'the request reached no route')
   return 'in'
 }
 
@@ -185,6 +194,14 @@ async function mint(stack: TestStack, clock: { ahead: number }): Promise<Record<
   const deleted = await machineToken(officer, ['org:read'])
   const org_id = String(await stack.orgId(officer))
   await stack.as(officer).call(deleteMachineToken, { params: { org_id, token_id: deleted.id } })
+  // made by an auth whose clock is far behind, so that their days are over
+  clock.ahead = -2 * DAY_MS
+  const days = { name: 'expired', kind: 'agent' as const, scopes: every, expires_days: 1 }
+  const spent = await stack.as(officer).call(createMachineToken, { params: { org_id }, body: days })
+  assert.ok(spent.status === 201, JSON.stringify(spent.body))
+  clock.ahead = -(APP_TOKEN_DAYS + 1) * DAY_MS
+  const expiredApp = await appToken(people.officer)
+  clock.ahead = 0
   const cli = (await machineToken(officer, ['compute:connect'], 'demo', 'cli')).token
   const always = (headers: Record<string, string>) => async () => headers
   return {
@@ -197,14 +214,18 @@ async function mint(stack: TestStack, clock: { ahead: number }): Promise<Record<
     'machine token of every scope': always(full),
     'machine token of every scope, another org': always(other),
     'machine token of another scope': always(one),
+    'expired machine token': always(bearer(spent.body.token)),
     'revoked machine token': always(bearer(deleted.token)),
     'machine token of a CLI': always(bearer(cli)),
+    'expired app token': always(expiredApp),
     'app token of an officer': (rule) => (ends(rule) ? appToken(people.officer) : officersApp()),
     'app token of the superadmin': (rule) =>
       ends(rule) ? appToken(people.superadmin) : superadminsApp(),
     'session of a member': () => session(people.member),
     'session of a non-member': () => session(people.stranger),
     'identity token': async () => bearer(await sandbox.identityToken(accounts.member.id)),
+    'identity token of another email': async () =>
+      bearer(await sandbox.identityToken(accounts.officer.id)),
     'identity token, email unverified': async () =>
       bearer(await sandbox.identityToken(accounts.unverified.id)),
     superadmin: () => of(people.superadmin), // the last, because it may delete what the path names

@@ -138,6 +138,7 @@ for (const [what, more] of Object.entries({
   'an empty name': { name: '  ' },
   'limits of another kind': { limits: { github: { branches: ['main'] } } },
   'an empty glob': { limits: { github: { tools: [''] } } },
+  'limits of more than 16 KiB': { limits: { github: { tools: Array(90).fill('x'.repeat(190)) } } },
   'limits of another shape': { limits: { github: { repos: 'all' } } },
 })) {
   test(`${what} is refused with the place`, async (t) => {
