@@ -10,6 +10,7 @@ import { changed } from '@guildhall/contracts/event'
 import type { App } from '@guildhall/service/app'
 import { isHttps } from '@guildhall/service/cookie-name'
 import { z } from 'zod'
+import { noteDenied } from '../access/note-denied.ts'
 import type { ChatUser } from '../clients/chat.ts'
 import type { Deps } from '../deps.ts'
 import { authorizeUrl } from '../sign-in/authorize.ts'
@@ -50,10 +51,7 @@ export function memberSignInRoutes(app: App, deps: Deps) {
         .code(302)
         .send({ location })
     if (!signIn || signIn.state !== query.state) {
-      deps.log.warn(
-        { reason: 'oauth_state_mismatch' },
-        'access decision=deny reason=oauth_state_mismatch route=GET /api/accounts/chat/callback org=- credential=none',
-      )
+      noteDenied(deps.log, 'oauth_state_mismatch', chatCallback)
       const error = 'This sign-in was not started here or took too long; start again'
       return back(returnedWith(nextAfterSignIn(config, {}), { error }))
     }

@@ -1,13 +1,41 @@
 import type { MachineToken, Scope } from '@guildhall/contracts/tokens'
+import { sql } from 'kysely'
 import type { Db, MachineTokenRow, Trx } from '../db.ts'
 
-export function tokensOfOrg(db: Db, orgId: number): Promise<MachineTokenRow[]> {
-  return db
+/** Days that an expired token is still shown. */
+const EXPIRED_DAYS = 30
+const DAY_MS = 86_400_000
+
+/** True for a token that counts. */
+const isLive = (now: Date) =>
+  sql<boolean>`(machine_tokens.expires_at is null or machine_tokens.expires_at > ${now})`
+
+/** Up to `limit` tokens of an org, the oldest first; of more, those that count come before expired ones. */
+export async function tokensOfOrg(
+  db: Db,
+  orgId: number,
+  { now, limit }: { now: Date; limit: number },
+): Promise<MachineTokenRow[]> {
+  const rows = await db
     .selectFrom('machine_tokens')
     .selectAll()
     .where('org_id', '=', orgId)
-    .orderBy('id')
+    .orderBy(isLive(now), 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
     .execute()
+  return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+/** How many tokens of an org count. */
+export async function liveTokenCount(trx: Trx, orgId: number, now: Date): Promise<number> {
+  const { count } = await trx
+    .selectFrom('machine_tokens')
+    .select(({ fn }) => fn.countAll<string>().as('count'))
+    .where('org_id', '=', orgId)
+    .where(isLive(now))
+    .executeTakeFirstOrThrow()
+  return Number(count)
 }
 
 export function deleteToken(
@@ -33,7 +61,7 @@ export function tokenByHash(
     .selectFrom('machine_tokens')
     .selectAll()
     .where('sha256', '=', sha256)
-    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]))
+    .where(isLive(now))
     .executeTakeFirst()
 }
 
@@ -50,6 +78,12 @@ export async function touchToken(db: Db, id: string, now: Date) {
       ]),
     )
     .execute()
+}
+
+/** Deletes what expired so long ago that nobody looks for it. */
+export async function pruneTokens(db: Db, now: Date) {
+  const end = new Date(now.getTime() - EXPIRED_DAYS * DAY_MS)
+  await db.deleteFrom('machine_tokens').where('expires_at', '<', end).execute()
 }
 
 /** A token as officers see it: never its value. */

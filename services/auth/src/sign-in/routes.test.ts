@@ -83,6 +83,14 @@ test('the superadmin signs in without being an officer; a member and a stranger 
   }
 })
 
+test('officers of a deactivated org do not sign in', async (t) => {
+  const auth = await testAuth(t)
+  await auth.db.updateTable('orgs').set({ active: false }).execute()
+  const end = endOf(await signIn(auth, people.officer))
+  assert.match(end.searchParams.get('error') ?? '', /^Unauthorized access/)
+  assert.ok(!end.searchParams.has('code'))
+})
+
 test('another state, no cookie and an altered cookie are refused without asking the platform', async (t) => {
   const auth = await testAuth(t)
   const altered = await signIn(auth, people.officer, { altered: { state: 'other' } })

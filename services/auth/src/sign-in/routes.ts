@@ -4,6 +4,7 @@ import type { App } from '@guildhall/service/app'
 import { isHttps } from '@guildhall/service/cookie-name'
 import { AppError } from '@guildhall/service/errors'
 import { z } from 'zod'
+import { noteDenied } from '../access/note-denied.ts'
 import { type ChatUser, chatUnavailable } from '../clients/chat.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
@@ -43,10 +44,7 @@ export function signInRoutes(app: App, deps: Deps) {
       return reply.code(302).send({ location })
     }
     if (!signIn || signIn.state !== query.state) {
-      deps.log.warn(
-        { reason: 'oauth_state_mismatch' },
-        'access decision=deny reason=oauth_state_mismatch route=GET /api/auth/callback org=- credential=none',
-      )
+      noteDenied(deps.log, 'oauth_state_mismatch', loginCallback)
       return back({ error: 'This sign-in was not started here or took too long; start again' })
     }
     if (!query.code) return back({ error: 'The sign-in was cancelled' })
@@ -58,10 +56,7 @@ export function signInRoutes(app: App, deps: Deps) {
       servers: true,
     })
     if (!(await isOfficerSomewhere(deps, user, serverIds))) {
-      deps.log.warn(
-        { reason: 'not_officer' },
-        `access decision=deny reason=not_officer route=GET /api/auth/callback org=- credential=chat:${user.id}`,
-      )
+      noteDenied(deps.log, 'not_officer', loginCallback, user.id)
       return back({ error: 'Unauthorized access: you hold the officer role of no org here' })
     }
     const code = await db.transaction().execute(async (trx) => {
