@@ -122,13 +122,17 @@ export function createChat(config: Settings) {
 /** 400 on the token exchange means this code; anything else the platform or our set-up. */
 const isRefusal = (error: unknown) => (error as { status?: number }).status === 400
 
+/** What a browser is told by a redirect: the platform's refusal of a sign-in. Throws any other error. */
+export function refusalOf(error: unknown): AppError {
+  if (error instanceof AppError && error.code === REFUSED) return error
+  throw error
+}
+
+const REFUSED = 'sign_in.refused'
 const refused = (cause: unknown) =>
-  new AppError(
-    'invalid',
-    'sign_in.refused',
-    'The chat platform did not accept this sign-in; start again',
-    { cause },
-  )
+  new AppError('invalid', REFUSED, 'The chat platform did not accept this sign-in; start again', {
+    cause,
+  })
 /** The JSON error code of the platform's refusal; NaN for any other failure. */
 export const codeOf = (error: unknown) => Number((error as { code?: number | string }).code)
 

@@ -5,7 +5,7 @@ import { isHttps } from '@guildhall/service/cookie-name'
 import { AppError } from '@guildhall/service/errors'
 import { z } from 'zod'
 import { noteDenied } from '../access/note-denied.ts'
-import { type ChatUser, chatUnavailable } from '../clients/chat.ts'
+import { type ChatUser, chatUnavailable, refusalOf } from '../clients/chat.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { issuePair } from '../token-pairs/issue.ts'
@@ -49,12 +49,11 @@ export function signInRoutes(app: App, deps: Deps) {
     }
     if (!query.code) return back({ error: 'The sign-in was cancelled' })
 
-    const { user, serverIds } = await chat.signedIn({
-      code: query.code,
-      verifier: signIn.verifier,
-      redirectUri: checkSetUp(config),
-      servers: true,
-    })
+    const { verifier } = signIn
+    const asked = { code: query.code, verifier, redirectUri: checkSetUp(config), servers: true }
+    const answer = await chat.signedIn(asked).catch(refusalOf)
+    if (answer instanceof AppError) return back({ error: answer.message })
+    const { user, serverIds } = answer
     if (!(await isOfficerSomewhere(deps, user, serverIds))) {
       noteDenied(deps.log, 'not_officer', loginCallback, user.id)
       return back({ error: 'Unauthorized access: you hold the officer role of no org here' })
