@@ -39,7 +39,7 @@ export async function measureVerification({ url, settings, pair, machineToken }:
     platformTokens: createPlatformTokens(bus, revocations),
     accessChecks: createAccessChecks({ directory, enforce: true, log }),
   })
-  while (!revocations.isWatching()) await new Promise((resolve) => setTimeout(resolve, 10))
+  while (!revocations.hears()) await new Promise((resolve) => setTimeout(resolve, 10))
   const time = async (route: Route, org: number | undefined, token: string) => {
     const began = performance.now()
     await admit({ route, org, authorization: `Bearer ${token}`, verified: async () => {} })

@@ -9,7 +9,7 @@ interface Person {
 }
 /** A person, and whether their token is an app's: then it never stands for the superadmin. */
 interface Bearer extends Person {
-  type: AccessClaims['type']
+  type?: AccessClaims['type']
 }
 
 export type AccessChecks = ReturnType<typeof createAccessChecks>

@@ -69,16 +69,15 @@ async function asPlatform(
   }
   const claims = await platformTokens.verify(token)
   const person = personOf(claims)
-  const bearer = { ...person, type: claims.type }
   await verified({ kind: 'person', id: person.chat_user_id })
   const { accepts, app_token } = route.caller
   if (claims.type === 'app' && app_token === false) throw appRefused()
   if (accepts.includes('officer') && org) {
-    const superadmin = await accessChecks.checkOfficer(route, bearer, org)
+    const superadmin = await accessChecks.checkOfficer(route, person, org)
     return { caller: { kind: 'officer', superadmin, ...person }, org }
   }
   if (accepts.includes('superadmin')) {
-    await accessChecks.checkSuperadmin(route, bearer)
+    await accessChecks.checkSuperadmin(route, person)
     return { caller: { kind: 'superadmin', ...person }, org }
   }
   if (accepts.includes('platform')) return { caller: { kind: 'platform', ...person }, org }
@@ -181,11 +180,12 @@ async function findMachine(directory: Directory, token = '') {
   }
 }
 
-const personOf = ({ jti, exp, chat_user_id, username }: AccessClaims) => ({
+const personOf = ({ jti, exp, chat_user_id, username, type }: AccessClaims) => ({
   chat_user_id,
   username,
   token_id: jti,
   expires_at: exp,
+  ...(type && { type }),
 })
 
 /** The token of RFC 6750 § 2.1. */

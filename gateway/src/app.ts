@@ -9,6 +9,7 @@ import { answerError } from '@guildhall/service/answer-error'
 import { MAX_PARAM_LENGTH } from '@guildhall/service/app'
 import { CALLER_HEADER, signIdentity } from '@guildhall/service/caller-token'
 import { allowedOrigins } from '@guildhall/service/config'
+import { cookieName, isHttps } from '@guildhall/service/cookie-name'
 import { notFound } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
 import type { Readiness } from '@guildhall/service/probes'
@@ -93,6 +94,8 @@ function addContractRoutes(
 ) {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 })
   const origins = allowedOrigins(config)
+  const secure = isHttps(config.ACCOUNTS_BASE_URL)
+  const sessionCookie = cookieName({ name: SESSION_COOKIE, secure })
   app.addHook('onClose', async () => agent.destroy())
 
   for (const { route } of routes) {
@@ -102,7 +105,7 @@ function addContractRoutes(
       url: route.url.replace(/\*\w+$/, '*'),
       onRequest: async (req) => {
         const { authorization } = req.headers
-        const session = sessionOf(req)
+        const session = sessionOf(req, sessionCookie)
         const foreignOrigin = isForeignWrite(req, origins)
         const arrival = { credential: authorization ?? session, ip: req.ip, method: req.method }
         req.arrival = arrival
@@ -130,7 +133,7 @@ function addContractRoutes(
         const identity = { ...(req.admitted as Admitted), request_id: req.id }
         const headers = {
           [CALLER_HEADER]: signIdentity(identity, target, key),
-          ...cookiesFor(route, req, origins),
+          ...cookiesFor(route, req, { origins, sessionCookie }),
         }
         return forward(req, reply, { route, agent, service: url, headers })
       },
@@ -149,18 +152,19 @@ function orgOf({ org, org_id }: Record<string, string>) {
 const pathOf = ({ url }: Route, params: Record<string, string>) =>
   url.replace(/:(\w+)|\*\w+/g, (_, name = '*') => params[name] ?? '')
 
-/** The cookies sent, by their plain names, each as it came. */
+/** The cookies sent, by their names, each as it came. */
 function cookiesOf({ headers: { cookie = '' } }: FastifyRequest) {
   return cookie.split('; ').map((pair) => {
     const at = pair.indexOf('=')
-    return { name: pair.slice(0, at).replace('__Host-', ''), value: pair.slice(at + 1), pair }
+    return { name: pair.slice(0, at), value: pair.slice(at + 1), pair }
   })
 }
 
-/** The session of the cookie; beside an Authorization header it does not count. */
-function sessionOf(req: FastifyRequest): string | undefined {
+/** The session of the cookie, if there is exactly one; beside an Authorization header it does not count. */
+function sessionOf(req: FastifyRequest, cookie: string): string | undefined {
   if (req.headers.authorization !== undefined) return undefined
-  return cookiesOf(req).find(({ name }) => name === SESSION_COOKIE)?.value
+  const [session, another] = cookiesOf(req).filter(({ name }) => name === cookie)
+  return another ? undefined : session?.value
 }
 
 /** True for a write from a page that is none of ours, or that does not say where it comes from. */
@@ -172,13 +176,15 @@ function isForeignWrite({ method, headers: { origin } }: FastifyRequest, origins
 function cookiesFor(
   { cookies: listed = [] }: Route,
   req: FastifyRequest,
-  origins: string[],
+  { origins, sessionCookie }: { origins: string[]; sessionCookie: string },
 ): Record<string, string> {
   if (listed.length === 0) return {}
-  const session = !isForeignWrite(req, origins) && sessionOf(req) !== undefined
-  const kept = cookiesOf(req).filter(
-    ({ name }) => listed.includes(name) && (session || name !== SESSION_COOKIE),
-  )
+  const session = !isForeignWrite(req, origins) && sessionOf(req, sessionCookie) !== undefined
+  const kept = cookiesOf(req).filter(({ name }) => {
+    const plain = name.replace(/^__Host-/, '')
+    if (plain === SESSION_COOKIE) return session && name === sessionCookie && listed.includes(plain)
+    return listed.includes(plain)
+  })
   return kept.length > 0 ? { cookie: kept.map(({ pair }) => pair).join('; ') } : {}
 }
 

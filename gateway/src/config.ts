@@ -1,5 +1,6 @@
 import { defaultPorts, type Service, services } from '@guildhall/contracts/names'
 import {
+  accountSettings,
   commonSettings,
   type Env,
   listed,
@@ -9,6 +10,7 @@ import {
   readSettings,
   WebUrl,
 } from '@guildhall/service/config'
+import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
 
 type ServiceUrl = `${Uppercase<Service>}_URL`
@@ -20,6 +22,12 @@ export const urlOf = (service: Service) => `${service.toUpperCase()}_URL` as Ser
 const serviceUrls = Object.fromEntries(
   services.map((service) => [urlOf(service), urlSetting(service)]),
 ) as Record<ServiceUrl, ReturnType<typeof urlSetting>>
+
+/** An address, a network in CIDR, or a name that Fastify knows. */
+const isNetwork = (text: string) =>
+  ['loopback', 'linklocal', 'uniquelocal'].includes(text) ||
+  ipaddr.isValid(text) ||
+  ipaddr.isValidCIDR(text)
 
 const PerMinute = z.coerce.number<string>().int().min(0)
 
@@ -34,6 +42,7 @@ export const Settings = z.object({
   ADMIN_PORT: Port.default(9090).describe('Metrics of the gateway, on loopback alone'),
   ...serviceUrls,
   ...originSettings,
+  ...accountSettings,
   ACCESS_ENFORCE: z
     .stringbool()
     .default(false)
@@ -51,6 +60,10 @@ export const Settings = z.object({
     .string()
     .default('')
     .transform((text) => (/^\d+$/.test(text) ? Number(text) : listed(text)))
+    .refine(
+      (proxies) => typeof proxies === 'number' || proxies.every(isNetwork),
+      'is a number of proxies, or addresses and networks such as 10.0.0.0/8, separated by commas',
+    )
     .describe('Proxies in front: how many, or their addresses and networks'),
   GIT_COMMIT_HASH: z.string().default('unknown').describe('Commit of the build, shown by /health'),
   RATE_CREDENTIAL_PER_MINUTE: PerMinute.default(1_200).describe(

@@ -13,6 +13,7 @@ import { findMachineToken } from '@guildhall/contracts/tokens'
 import { kept } from '@guildhall/service/kept'
 import { LRUCache } from 'lru-cache'
 import type { z } from 'zod'
+import type { Revocations } from './revocations.ts'
 
 const MOST_KEYS = 10_000
 const ORG_MS = 60_000
@@ -27,8 +28,12 @@ type SessionFound = NonNullable<z.output<typeof findSession.reply>['session']>
 type Asked<C extends Call> = z.input<C['args']>
 export type Directory = ReturnType<typeof createDirectory>
 
-/** What the gateway knows of auth, kept for a while: many who ask at once share one call, failures are not kept. */
-export function createDirectory(bus: Bus) {
+/**
+ * What the gateway knows of auth, kept for a while: many who ask at once share one call, failures are not kept.
+ * Who was revoked meanwhile is heard of by messages. While these may be lost, credentials are asked for each time.
+ */
+export function createDirectory(bus: Bus, hearing?: Pick<Revocations, 'hears' | 'onHearingAgain'>) {
+  const forceRefresh = () => hearing !== undefined && !hearing.hears()
   const orgs = new LRUCache<string | number, { org: OrgRef | null }>({
     max: MOST_KEYS,
     ttl: ORG_MS,
@@ -65,13 +70,17 @@ export function createDirectory(bus: Bus) {
     memberships.clear()
   })
   onChanged(bus, changed.machineToken, () => tokens.clear())
+  hearing?.onHearingAgain(() => {
+    for (const cache of [orgs, tokens, decisions, memberships, superadmins, sessions, identities])
+      cache.clear()
+  })
 
   return {
     async findOrg(key: string | number) {
       return (await kept(orgs, key)).org ?? undefined
     },
     async findMachineToken(sha256: string) {
-      return (await kept(tokens, sha256)).token ?? undefined
+      return (await kept(tokens, sha256, { forceRefresh: forceRefresh() })).token ?? undefined
     },
     decide({ chat_user_id, type }: Pick<AccessClaims, 'chat_user_id' | 'type'>, org_id: number) {
       const key = `${type ?? ''}${chat_user_id}@${org_id}`
@@ -83,7 +92,7 @@ export function createDirectory(bus: Bus) {
     async findSession(value: string) {
       return value.length > MOST_SESSION_CHARS
         ? undefined
-        : ((await kept(sessions, value)).session ?? undefined)
+        : ((await kept(sessions, value, { forceRefresh: forceRefresh() })).session ?? undefined)
     },
     verifyIdentity(token: string) {
       return kept(identities, hash('sha256', token, 'base64url'), { context: token })

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Route } from '@guildhall/contracts/route'
 import { AppError } from '@guildhall/service/errors'
+import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { Config } from './config.ts'
@@ -39,7 +40,7 @@ export function createLimits(config: Config) {
   }
 
   async function checkFailures(ip: string) {
-    const found = await failures?.get(ip)
+    const found = await failures?.get(networkOf(ip))
     if (failures && found && found.consumedPoints >= failures.points) throw tooMany(found)
   }
 
@@ -48,11 +49,11 @@ export function createLimits(config: Config) {
     async arrive({ credential, ip, method }: Arrival, route: Route) {
       if (route.rate === 'sign_in' && method === 'POST') await checkFailures(ip)
       const who = credential === undefined ? undefined : known.get(keyOf(credential))
-      await (who ? spendFor(who, route) : spend(address, ip))
+      await (who ? spendFor(who, route) : spend(address, networkOf(ip)))
     },
 
     /** A request that is of no route of the contracts: by its address. Throws 429. */
-    other: ({ ip }: Pick<Arrival, 'ip'>) => spend(address, ip),
+    other: ({ ip }: Pick<Arrival, 'ip'>) => spend(address, networkOf(ip)),
 
     /** A credential turned out to be good: from now on it counts for whom it stands. Throws 429. */
     async verified({ credential: sent = '' }: Arrival, route: Route, who: Who) {
@@ -68,7 +69,7 @@ export function createLimits(config: Config) {
       if (!bad || sent === undefined) throw error
       known.delete(keyOf(sent))
       await checkFailures(ip)
-      await failures?.penalty(ip)
+      await failures?.penalty(networkOf(ip))
       throw error
     },
 
@@ -79,9 +80,18 @@ export function createLimits(config: Config) {
       status: number,
     ) {
       if (rate !== 'sign_in' || method !== 'POST' || ![400, 401].includes(status)) return
-      await failures?.penalty(ip)
+      await failures?.penalty(networkOf(ip))
     },
   }
+}
+
+/** What one subscriber holds: an IPv4 address, or the 64 bits that an IPv6 network has at least (RFC 6177). */
+export function networkOf(ip: string): string {
+  if (!ip.includes(':') || !ipaddr.isValid(ip)) return ip
+  const address = ipaddr.process(ip)
+  return address.kind() === 'ipv4'
+    ? address.toString()
+    : `${(address as ipaddr.IPv6).parts.slice(0, 4).join(':')}::/64`
 }
 
 const keyOf = (sent: string) => hash('sha256', sent, 'base64url')

@@ -32,12 +32,12 @@ export async function start(config: Config): Promise<Running> {
   errors.attach(bus, ending.signal)
   const revocations = watchRevocations(bus, ending.signal)
   const platformTokens = createPlatformTokens(bus, revocations)
-  const directory = createDirectory(bus)
+  const directory = createDirectory(bus, revocations)
   const accessChecks = createAccessChecks({ directory, enforce, log })
   const ready = {
     nats: async () => void (await bus.nats.rtt()),
     revocations: async () =>
-      revocations.isWatching() ? undefined : 'the revoked tokens are not read yet',
+      revocations.hears() ? undefined : 'the revoked tokens are not read yet',
   }
   const admin = Fastify()
   opening.defer(() => admin.close())

@@ -1,11 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer } from '@guildhall/bus/calls'
+import type { Bus } from '@guildhall/bus/connect'
 import { busAs, testBroker } from '@guildhall/bus/testing'
-import { isRevoked, REVOKED_BUCKET, REVOKED_COMPLETE } from '@guildhall/contracts/auth'
-import { until } from '@guildhall/service/testing'
+import {
+  isRevoked,
+  REVOKED_BEAT,
+  REVOKED_BUCKET,
+  REVOKED_COMPLETE,
+  REVOKED_SILENCE_MS,
+} from '@guildhall/contracts/auth'
+import { until, whileStopped } from '@guildhall/service/testing'
 import { Kvm } from '@nats-io/kv'
 import { watchRevocations } from './revocations.ts'
+
+/** The beat that auth writes. */
+const beats = ({ nats }: Bus) =>
+  setInterval(() => nats.publish(`$KV.${REVOKED_BUCKET}.${REVOKED_BEAT}`), REVOKED_SILENCE_MS / 10)
 
 test('a gateway asks auth until the bucket is whole, then knows by itself, and refuses while blind', async (t) => {
   const nats = await testBroker(t)
@@ -25,17 +36,44 @@ test('a gateway asks auth until the bucket is whole, then knows by itself, and r
   const bucket = await new Kvm(auth.js).create(REVOKED_BUCKET)
   await bucket.put('seen', JSON.stringify({ exp: Date.now() / 1000 + 60 }))
   await until(() => revocations.has('seen'))
-  assert.equal(revocations.isWatching(), false, 'auth has not said that the bucket is whole')
+  assert.equal(revocations.hears(), false, 'auth has not said that the bucket is whole')
   await bucket.put(REVOKED_COMPLETE, '')
-  await until(() => revocations.isWatching())
+  const beating = beats(auth)
+  t.after(() => clearInterval(beating))
+  await until(() => revocations.hears())
   asked.length = 0
   assert.deepEqual([await revocations.has('seen'), await revocations.has('new')], [true, false])
   assert.equal(asked.length, 0)
 
   process.kill(nats.pid() ?? assert.fail(), 'SIGKILL')
-  await until(() => !revocations.isWatching())
+  await until(() => !revocations.hears())
   assert.equal(await revocations.has('seen'), true)
   const blind = await revocations.has('new').catch((error) => error.kind)
   assert.ok(blind === 'unavailable' || asked.includes('new'), 'never guessed')
-  await until(() => revocations.isWatching())
+  await until(() => revocations.hears())
+})
+
+test('a broker that hangs is no longer believed after a second, and what was lost is forgotten', async (t) => {
+  const nats = await testBroker(t)
+  const auth = await busAs(t, { url: nats.url, peer: 'auth' })
+  const gateway = await busAs(t, { url: nats.url, peer: 'gateway' })
+  const bucket = await new Kvm(auth.js).create(REVOKED_BUCKET)
+  await bucket.put(REVOKED_COMPLETE, '')
+  const beating = beats(auth)
+  t.after(() => clearInterval(beating))
+  const ending = new AbortController()
+  t.after(() => ending.abort())
+  const revocations = watchRevocations(gateway, ending.signal)
+  let again = 0
+  revocations.onHearingAgain(() => again++)
+  await until(() => revocations.hears())
+  assert.equal(again, 1)
+
+  await whileStopped(nats.pid() ?? assert.fail(), async () => {
+    await until(() => !revocations.hears(), REVOKED_SILENCE_MS + 500)
+    await assert.rejects(revocations.has('unknown'), { kind: 'unavailable' })
+  })
+  await until(() => revocations.hears())
+  assert.equal(again, 2)
+  assert.equal(await revocations.has('unknown'), false)
 })

@@ -1,7 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { ask } from '@guildhall/bus/calls'
 import type { Bus } from '@guildhall/bus/connect'
-import { isRevoked, REVOKED_BUCKET, REVOKED_COMPLETE } from '@guildhall/contracts/auth'
+import {
+  isRevoked,
+  REVOKED_BEAT,
+  REVOKED_BUCKET,
+  REVOKED_COMPLETE,
+  REVOKED_SILENCE_MS,
+} from '@guildhall/contracts/auth'
 import { kept } from '@guildhall/service/kept'
 import { Kvm, type KvWatchEntry } from '@nats-io/kv'
 import { LRUCache } from 'lru-cache'
@@ -15,8 +21,8 @@ export type Revocations = ReturnType<typeof watchRevocations>
 
 /**
  * Knows every revoked access token by watching auth's bucket. Until auth has written it whole, and while
- * the watch is broken, it asks auth instead and keeps the answer 5 s; if auth is away too, the asking
- * throws and the request is refused. Ends with `signal`.
+ * the watch is broken or has not brought auth's beat for a second, it asks auth instead and keeps the answer
+ * 5 s; if auth is away too, the asking throws and the request is refused. Ends with `signal`.
  */
 export function watchRevocations(bus: Bus, signal: AbortSignal) {
   const revoked = new Map<string, number>()
@@ -26,6 +32,9 @@ export function watchRevocations(bus: Bus, signal: AbortSignal) {
     fetchMethod: (jti) => ask(bus, isRevoked, { jti }),
   })
   let watching = false
+  let heardAt = Number.NEGATIVE_INFINITY
+  const hears = () => watching && performance.now() - heardAt < REVOKED_SILENCE_MS
+  const afterGap: (() => void)[] = []
   const timer = setInterval(prune, PRUNE_MS)
   signal.addEventListener('abort', () => clearInterval(timer))
   void noticeLoss()
@@ -61,8 +70,14 @@ export function watchRevocations(bus: Bus, signal: AbortSignal) {
   /** True for the mark of a whole bucket. */
   function note(entry: KvWatchEntry) {
     if (entry.key === REVOKED_COMPLETE) return true
-    if (entry.operation === 'PUT') revoked.set(entry.key, entry.json<{ exp: number }>().exp)
+    if (entry.key === REVOKED_BEAT) noteBeat()
+    else if (entry.operation === 'PUT') revoked.set(entry.key, entry.json<{ exp: number }>().exp)
     return false
+  }
+
+  function noteBeat() {
+    if (!hears()) for (const work of afterGap) work()
+    heardAt = performance.now()
   }
 
   const listeners = new Set<() => void>()
@@ -83,10 +98,13 @@ export function watchRevocations(bus: Bus, signal: AbortSignal) {
   }
 
   return {
-    isWatching: () => watching,
+    /** False while a revocation might not be heard of. */
+    hears,
+    /** Calls `work` each time that it hears again: messages between may have been lost. */
+    onHearingAgain: (work: () => void) => void afterGap.push(work),
     async has(jti: string) {
       if (revoked.has(jti)) return true
-      return watching ? false : (await kept(asked, jti)).revoked
+      return hears() ? false : (await kept(asked, jti)).revoked
     },
   }
 }

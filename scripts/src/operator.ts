@@ -8,6 +8,7 @@ import { natsAuthorization, type Said, UsageError } from './operator/context.ts'
 import { jobsList, jobsRun } from './operator/jobs.ts'
 import { migrateAllUp, migrateOneDown } from './operator/migrations.ts'
 import { orgCreate, orgList, orgModules, orgPurge } from './operator/orgs.ts'
+import { searchRebuild } from './operator/search.ts'
 
 const HELP = `Usage: npm run operator -- <command> [--json]
 
@@ -19,6 +20,7 @@ const HELP = `Usage: npm run operator -- <command> [--json]
   org purge <prefix> --yes      deletes a deactivated org at every service; may be repeated
   jobs list                     every job and when it runs
   jobs run <job> [-a name=value …]   value @file reads a file; waits for the end
+  search rebuild                makes the search index again while searches go on; safe to repeat
   nats users                    the authorization block of a nats-server of your own
   migrate up                    brings every schema to the newest revision
   migrate down <service> --yes  takes one schema one revision back
@@ -41,6 +43,7 @@ async function main() {
     'org purge': () => orgPurge(env, name, values.yes ?? false),
     'jobs list': () => jobsList(),
     'jobs run': () => jobsRun(env, name, values.argument ?? []),
+    'search rebuild': () => searchRebuild(env),
     'nats users': () => natsAuthorization(env),
     'migrate up': () => migrateAllUp(env),
     'migrate down': () => migrateOneDown(env, name, values.yes ?? false),

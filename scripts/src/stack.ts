@@ -23,6 +23,13 @@ const OUTSIDE = [
   'EMBEDDINGS_URL',
   'EMBEDDINGS_API_KEY',
   'IDP_SECRET_KEY',
+  'IDP_JWT_KEY',
+  'NOTES_API_KEY',
+  'CODEHOST_TOKEN',
+  'GOOGLE_SERVICE_ACCOUNT',
+  'RENDERER_URL',
+  'RENDERER_API_KEY',
+  'SEARCH_SERVICE_URL',
 ] as const
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost']
 const DEFAULT_PORT = '8080'
@@ -177,12 +184,13 @@ function sandboxSettings(
     CHAT_AUTHORIZE_URL: chatAuthorizeUrl,
     EMBEDDINGS_URL: embeddingsUrl,
     EMBEDDINGS_MODEL: 'demo',
+    EMBEDDINGS_WEIGHT: '0.2', // a small model: docs/performance.md has what it finds alone
     ACCOUNTS_BASE_URL: url,
     IDP_API_URL: sandbox.identityUrl,
     IDP_SECRET_KEY: world.identity.secretKey,
     IDP_AUTHORIZED_PARTIES: world.identity.authorizedParty,
     PODHOST_API_URL: sandbox.podhostUrl,
-    CODE_HOST_API_URL: sandbox.codeHostUrl,
+    CODEHOST_API_URL: sandbox.codeHostUrl,
     NOTES_API_URL: sandbox.notesUrl,
   }
 }

@@ -94,6 +94,13 @@ test('forged, cut and foreign sessions get 401, and an Authorization header hide
       401,
       'session.invalid',
     ])
+  const value = session.split('=')[1]
+  for (const cookie of [
+    `__Host-guildhall_session=${value}`,
+    `guildhall___Host-session=${value}`,
+    `guildhall_session=${secret}; ${session}`,
+  ])
+    assert.deepEqual(codeOf(await ask(getMe, { cookie })), [401, 'session.invalid'], cookie)
   const { access_token } = await stack.signIn(people.officer)
   const both = await ask(getMe, { cookie: session, ...bearer(access_token) })
   assert.equal(both.status, 401)

@@ -34,24 +34,40 @@ test('a job is run at its service and waited for', async (t) => {
   assert.match((await operator('jobs', 'list')).out, /knowledge\.index_pending +\* \* \* \* \*/)
 })
 
+test('the search index is made again, and the operator is told how far', async (t) => {
+  const operator = await operatorOf(t)
+  const run = await operator('search', 'rebuild', '--json')
+  assert.equal(run.code, 0, run.err)
+  const { state, result } = JSON.parse(run.out)
+  assert.equal(state, 'done')
+  assert.match(result.generation, /^v\d+-/)
+  const surplus = await operator('search', 'rebuild', 'now')
+  assert.deepEqual([surplus.code, /takes no now/.test(surplus.err)], [2, true])
+})
+
 test('the check passes on a good installation and names every fault of a bad one', async (t) => {
   const operator = await operatorOf(t)
   const good = await operator('config', 'check')
   assert.equal(good.code, 0, good.err)
   assert.match(good.out, /database +ok +answers; migrations applied/)
 
-  const faults = { AUTH_DATABASE_URL: 'postgres://auth@127.0.0.1:1/auth', OPS_PORT: 'many' }
+  const faults = {
+    AUTH_DATABASE_URL: 'postgres://auth@127.0.0.1:1/auth',
+    OPS_PORT: 'many',
+    MEILI_URL: 'http://127.0.0.1:7700',
+  }
   const faulty = await operatorOf(t, faults)
   const machine = await faulty('config', 'check', '--json')
   const found: { check: string; ok: boolean }[] = JSON.parse(machine.out)
   assert.equal(machine.code, 1)
   assert.deepEqual(
     found.filter(({ ok }) => !ok).map(({ check }) => check),
-    ['settings of ops', 'database'],
+    ['settings of knowledge', 'settings of ops', 'database'],
   )
   const bad = await faulty('config', 'check')
   assert.equal(bad.code, 1)
   assert.match(bad.err, /settings of ops +FAULT[^:]*:\n +OPS_PORT/)
+  assert.match(bad.err, /settings of knowledge +FAULT[^:]*:\n +MEILI_URL: MEILI_URL and QDRANT_URL/)
   assert.match(bad.err, /database +FAULT.*ECONNREFUSED/)
   assert.match(bad.err, /settings of auth +ok/)
 })

@@ -3,11 +3,12 @@ import { test } from 'node:test'
 import { readConfig as readAuth } from '@guildhall/auth/config'
 import { start as startAuth } from '@guildhall/auth/main'
 import { exchange, getName, refresh, revoke } from '@guildhall/contracts/auth'
+import { deleteMachineToken, whoami } from '@guildhall/contracts/tokens'
 import { readConfig as readGateway } from '@guildhall/gateway/config'
 import { start as startGateway } from '@guildhall/gateway/main'
 import { people } from '@guildhall/sandbox/demo'
-import { cleanUp, until } from '@guildhall/service/testing'
-import { browse, clientOf } from './people.ts'
+import { cleanUp, until, whileStopped } from '@guildhall/service/testing'
+import { browse, clientOf, machineTokenOf, orgIdOf } from './people.ts'
 import { testStack } from './stack.ts'
 
 /** A stack with a second auth, and a second gateway in front of that one. */
@@ -59,8 +60,19 @@ test('a broker that was away changes neither', async (t) => {
   for (const { access_token } of [kept, ended])
     for (const url of urls) assert.equal(await nameBy(url, access_token), 200)
   const code = await codeFrom(first)
+  const officer = clientOf(first, kept.access_token)
+  const machine = await machineTokenOf(officer, ['knowledge:read'])
+  const whoamiBy = async (url: string) =>
+    (await clientOf(url, machine.token).call(whoami, {})).status
+  for (const url of urls) assert.equal(await whoamiBy(url), 200)
+  const gone = { org_id: String(await orgIdOf(officer)), token_id: machine.id }
   process.kill(stack.children().nats ?? assert.fail(), 'SIGKILL')
   await clientOf(first, ended.access_token).call(revoke, { body: {} })
+  await until(async () => {
+    const reply = await officer.call(deleteMachineToken, { params: gone })
+    return reply.status === 200
+  })
+  for (const url of urls) await until(async () => (await whoamiBy(url)) === 401, 2_000)
   const pair = await until(async () => {
     const reply = await clientOf(second).call(exchange, { body: { code } })
     return reply.status === 200 && reply.body
@@ -70,4 +82,19 @@ test('a broker that was away changes neither', async (t) => {
     await until(async () => (await nameBy(url, kept.access_token)) === 200)
     assert.equal(await nameBy(url, pair.access_token), 200)
   }
+})
+
+test('while the broker hangs nothing revoked is let in, and nothing that a gateway cannot know of', async (t) => {
+  const { stack, urls, nameBy } = await twoOfEach(t)
+  const [first, second] = urls
+  const ended = await stack.signIn(people.officer)
+  for (const url of urls) assert.equal(await nameBy(url, ended.access_token), 200)
+  const nats = stack.children().nats ?? assert.fail()
+  await whileStopped(nats, async () => {
+    const revoked = await clientOf(first, ended.access_token).call(revoke, { body: {} })
+    assert.equal(revoked.status, 200)
+    const refused = async (url: string) => (await nameBy(url, ended.access_token)) !== 200
+    await until(async () => (await refused(first)) && refused(second), 6_000)
+  })
+  for (const url of urls) await until(async () => (await nameBy(url, ended.access_token)) === 401)
 })

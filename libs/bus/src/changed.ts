@@ -1,17 +1,28 @@
 import { type Changed, changedSubject } from '@guildhall/contracts/event'
 import type { Bus } from './connect.ts'
 
+type Drop = (id: string) => void
+/** What each connection drops, by thing. */
+const drops = new WeakMap<Bus, Map<Changed, Drop[]>>()
+
 /** Tells every process to drop what it knows of a thing. May be lost: caches also end by themselves within 60 s. */
 export function tellChanged(bus: Bus, thing: Changed, id: string | number) {
   bus.nats.publish(changedSubject(thing, id))
 }
 
 /** Calls `drop` with the id of each such thing that changes. */
-export function onChanged(bus: Bus, thing: Changed, drop: (id: string) => void) {
+export function onChanged(bus: Bus, thing: Changed, drop: Drop) {
+  const known = drops.get(bus) ?? new Map<Changed, Drop[]>()
+  drops.set(bus, known.set(thing, [...(known.get(thing) ?? []), drop]))
   bus.nats.subscribe(changedSubject(thing, '*'), {
     callback: (error, { subject }) => {
       if (error) bus.log.warn({ err: error }, 'Changes cannot be heard; caches end by themselves')
       else drop(subject.slice(subject.lastIndexOf('.') + 1))
     },
   })
+}
+
+/** Drops here, at once, what this process knows of a thing. */
+export function dropChanged(bus: Bus, thing: Changed, id: string | number) {
+  for (const drop of drops.get(bus)?.get(thing) ?? []) drop(String(id))
 }

@@ -37,6 +37,8 @@ export interface ConnectOptions {
 }
 
 const RECONNECT_MS = 250
+/** A server that leaves two of these unanswered hangs, and is connected to anew. */
+const PING_MS = 5_000
 /** After so long a silence the log says what is waited for. */
 const SAY_MS = 5_000
 const AGAIN_MS = 1_000
@@ -69,6 +71,8 @@ export async function connectBus({
     inboxPrefix: inboxPrefix(peer),
     maxReconnectAttempts: timeoutMs === undefined ? -1 : Math.ceil(timeoutMs / RECONNECT_MS),
     reconnectTimeWait: RECONNECT_MS,
+    pingInterval: PING_MS,
+    maxPingOut: 2,
     waitOnFirstConnect: true,
     ignoreAuthErrorAbort: timeoutMs === undefined,
   })

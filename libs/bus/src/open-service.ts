@@ -1,4 +1,7 @@
+import { changed } from '@guildhall/contracts/event'
 import type { Service } from '@guildhall/contracts/names'
+import { readinessOf } from '@guildhall/contracts/ops'
+import { forgetOrgOf } from '@guildhall/contracts/orgs'
 import { migrateUp } from '@guildhall/db/migrate'
 import { type Db, openDb } from '@guildhall/db/open'
 import { provision, roleUrl } from '@guildhall/db/provision'
@@ -6,10 +9,12 @@ import type { App } from '@guildhall/service/app'
 import { callerKey } from '@guildhall/service/caller-token'
 import type { commonSettings, listenSettings } from '@guildhall/service/config'
 import { createLog, type Log } from '@guildhall/service/log'
-import type { Readiness } from '@guildhall/service/probes'
+import { missingParts, type Readiness } from '@guildhall/service/probes'
 import type { Running } from '@guildhall/service/run'
 import { type Kysely, sql } from 'kysely'
 import type { z } from 'zod'
+import { answer } from './calls.ts'
+import { dropChanged } from './changed.ts'
 import { type Bus, connectBus } from './connect.ts'
 import { createErrorEvents } from './error-events.ts'
 import { type JobHandler, runJobs } from './jobs.ts'
@@ -73,6 +78,7 @@ export async function openService<T extends BusTables>(
   )
   const ending = new AbortController()
   errors.attach(bus, ending.signal)
+  const ready = { postgres: () => pingDatabase(db), nats: () => pingNats(bus) }
   const parts = opening.move()
   let serving = false
   return {
@@ -82,12 +88,13 @@ export async function openService<T extends BusTables>(
     databaseUrl: url,
     bus,
     callerKey: callerKey(config.INTERNAL_KEY, service),
-    ready: { postgres: () => pingDatabase(db), nats: () => pingNats(bus) },
+    ready,
     signal: ending.signal,
     onClose: (work) => parts.defer(async () => void (await work())),
     async serve(app, handlers, further = []) {
       const address = await app.listen({ host: config.HOST, port: config.PORT })
       serving = true
+      answerFrameCalls(service, bus, ready)
       const jobs = runJobs(bus, db, handlers, ending.signal)
       const sending = relay(bus, db, ending.signal)
       async function close() {
@@ -105,6 +112,17 @@ export async function openService<T extends BusTables>(
       await parts.disposeAsync()
     },
   }
+}
+
+/** What every service answers alike. */
+function answerFrameCalls(service: Service, bus: Bus, ready: Readiness) {
+  if (service !== 'ops')
+    answer(bus, readinessOf(service), async () => ({ missing: await missingParts(ready) }))
+  if (service !== 'auth')
+    answer(bus, forgetOrgOf(service), async ({ org_id }) => {
+      dropChanged(bus, changed.org, org_id)
+      return {}
+    })
 }
 
 async function openSchema(service: Service, config: ServiceConfig, migrations: string) {

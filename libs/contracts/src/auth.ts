@@ -106,7 +106,7 @@ export const logout = route({
   summary: 'As revoke, and the end of the cookie session; never refused',
   owner: 'auth',
   caller: maybePlatform,
-  body: Ending,
+  body: Ending.catch({}),
   cookies: [SESSION_COOKIE],
   reply: { 200: Message },
 })
@@ -164,6 +164,10 @@ export const findSigningKeys = call({
 export const REVOKED_BUCKET = 'revoked_tokens'
 /** The key that auth writes when every revocation of its table is in the bucket. */
 export const REVOKED_COMPLETE = 'complete'
+/** The key that auth writes again and again: whoever hears it hears of revocations too. */
+export const REVOKED_BEAT = 'beat'
+/** A gateway that has not heard the beat for so long takes its watch for broken. */
+export const REVOKED_SILENCE_MS = 1_000
 
 export const isRevoked = call({
   service: 'auth',

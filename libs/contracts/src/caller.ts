@@ -37,6 +37,8 @@ interface Person<Kind extends string> {
   /** The `jti` of the access token, and its end in seconds since 1970. */
   token_id: string
   expires_at: number
+  /** An app token: it stands for its officer, never for the superadmin. */
+  type?: 'app'
 }
 
 /** What a route asks of its caller. The first kind that the credential can be is the one taken. */

@@ -3,21 +3,34 @@ import * as auth from './auth.ts'
 import type { Call } from './call.ts'
 import type { Job } from './job.ts'
 import * as knowledge from './knowledge.ts'
+import * as knowledgeCrawls from './knowledge-crawls.ts'
+import * as knowledgeSettings from './knowledge-settings.ts'
 import * as members from './members.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
 import * as secrets from './secrets.ts'
 import * as tokens from './tokens.ts'
 
-const values = [auth, accounts, orgs, tokens, members, secrets, knowledge, ops].flatMap((domain) =>
-  Object.values<unknown>(domain),
-)
+const values = [
+  auth,
+  accounts,
+  orgs,
+  tokens,
+  members,
+  secrets,
+  knowledge,
+  knowledgeCrawls,
+  knowledgeSettings,
+  ops,
+].flatMap((domain) => Object.values<unknown>(domain))
 
 /** Every call between services there is. The walls of NATS are made from this list. */
 export const calls: Call[] = [
   ...values.filter(isCall),
   ...ops.jobCalls,
+  ...ops.readinessCalls,
   ...orgs.purgeCalls,
+  ...orgs.forgetCalls,
   ...secrets.secretCalls,
 ]
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { call } from './call.ts'
 import { machine, officer } from './caller.ts'
 import { audited } from './event.ts'
 import { Instant, nextCursor, OrgParams, Paging } from './fields.ts'
@@ -21,7 +22,7 @@ export const SourceKey = z
     'a key has no empty, . or .. part',
   )
 
-const Category = z.string().min(1).max(100)
+export const Category = z.string().min(1).max(100)
 const Embedding = z.array(z.number()).length(EMBEDDING_LENGTH)
 
 export const NewChunk = z.object({
@@ -67,7 +68,16 @@ export const Source = z
       })
       .nullable()
       .describe('What searches find; null until the first version is indexed'),
-    crawl: z.null(),
+    crawl: z
+      .object({
+        fetch_every_hours: z.int(),
+        enabled: z.boolean(),
+        last_attempt_at: Instant.nullable(),
+        last_error: z.string().nullable().describe('Why the last crawl failed; null if it did not'),
+        due_at: Instant.nullable().describe('When it is crawled next; null while not enabled'),
+      })
+      .nullable()
+      .describe('Null for a source that is written or uploaded'),
     updated_at: Instant,
   })
   .meta({ id: 'Source' })
@@ -90,6 +100,8 @@ export type KnowledgeSettings = z.output<typeof KnowledgeSettings>
 export type OwnSettings = Partial<KnowledgeSettings>
 
 const SourceParams = z.object({ key: SourceKey })
+export const SourceFilters = Paging.extend({ category: Category.optional() })
+export const SourcePage = z.object({ sources: z.array(Source), next_cursor: nextCursor })
 
 export const listSources = route({
   method: 'GET',
@@ -98,8 +110,8 @@ export const listSources = route({
   owner: 'knowledge',
   caller: machine('knowledge:read'),
   module: 'knowledge',
-  query: Paging.extend({ category: Category.optional() }),
-  reply: { 200: z.object({ sources: z.array(Source), next_cursor: nextCursor }) },
+  query: SourceFilters,
+  reply: { 200: SourcePage },
 })
 
 export const getSource = route({
@@ -152,6 +164,29 @@ export const SearchResult = z
   .meta({ id: 'SearchResult' })
 export type SearchResult = z.output<typeof SearchResult>
 
+export const SearchQuery = z
+  .object({
+    query: z.string().trim().min(1).max(1000),
+    category: Category.optional(),
+    top_k: KnowledgeSettings.shape.top_k.optional(),
+    window: KnowledgeSettings.shape.window.optional(),
+    embedding: Embedding.refine(
+      (numbers) => numbers.every((number) => Number.isFinite(Math.fround(number))),
+      'a number is too large for 32 bits',
+    ).optional(),
+    embedding_model: z.string().min(1).max(200).optional(),
+  })
+  .refine(
+    ({ embedding, embedding_model }) => !embedding === !embedding_model,
+    'Send embedding and embedding_model together',
+  )
+export type SearchQuery = z.output<typeof SearchQuery>
+
+export const Found = z.object({
+  results: z.array(SearchResult),
+  dense: z.boolean().describe('The vector search ran'),
+})
+
 export const search = route({
   method: 'POST',
   url: '/api/knowledge/search',
@@ -160,25 +195,8 @@ export const search = route({
   caller: machine('knowledge:read'),
   module: 'knowledge',
   rate: 'search',
-  body: z
-    .object({
-      query: z.string().trim().min(1).max(1000),
-      category: Category.optional(),
-      top_k: z.int().min(1).max(50).optional(),
-      window: z.int().min(0).max(5).optional(),
-      embedding: Embedding.optional(),
-      embedding_model: z.string().min(1).max(200).optional(),
-    })
-    .refine(
-      ({ embedding, embedding_model }) => !embedding === !embedding_model,
-      'Send embedding and embedding_model together',
-    ),
-  reply: {
-    200: z.object({
-      results: z.array(SearchResult),
-      dense: z.boolean().describe('The vector search ran'),
-    }),
-  },
+  body: SearchQuery,
+  reply: { 200: Found },
 })
 
 export const MOST_UPLOAD_FILES = 20
@@ -234,6 +252,29 @@ export const indexPending = job({
   attempts: 1,
   concurrency: 1,
   audited: false,
+})
+
+export const rebuildSearchIndex = job({
+  name: 'knowledge.rebuild_index',
+  summary: 'Make the search index again beside the old one, then switch',
+  args: z.object({}),
+  attempts: 5,
+  concurrency: 2, // the second joins the first
+  audited: true,
+})
+
+export const findRebuild = call({
+  service: 'knowledge',
+  name: 'find_rebuild',
+  summary: 'How far the rebuild of the search index is',
+  callers: ['operator'],
+  args: z.object({}),
+  reply: z.object({
+    rebuild: z
+      .object({ sources: z.int(), left: z.int().describe('Not yet in the new index') })
+      .nullable()
+      .describe('null where none is under way'),
+  }),
 })
 
 const KeyNamed = z.object({ key: z.string() })

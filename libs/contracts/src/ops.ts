@@ -64,6 +64,38 @@ export const listErrors = route({
   reply: { 200: z.object({ errors: z.array(ErrorGroup), next_cursor: nextCursor }) },
 })
 
+/** Every service but ops answers this, by the frame that all share. */
+export const readinessOf = (service: Service) =>
+  call({
+    service,
+    name: 'tell_readiness',
+    summary: 'What the process that answers still waits for',
+    callers: ['ops'],
+    args: z.object({}),
+    reply: z.object({ missing: z.array(z.string()) }),
+  })
+export const readinessCalls = services.filter((service) => service !== 'ops').map(readinessOf)
+
+export const getHealth = route({
+  method: 'GET',
+  url: '/api/superadmin/health',
+  summary: 'Whether every service answers, and what each waits for',
+  owner: 'ops',
+  caller: superadmin,
+  reply: {
+    200: z.object({
+      status: z.enum(['ok', 'degraded']),
+      services: z.array(
+        z.object({
+          service: z.string(),
+          status: z.enum(['ready', 'waiting', 'silent']),
+          missing: z.array(z.string()),
+        }),
+      ),
+    }),
+  },
+})
+
 /** How a job stands in the `job_runs` of the service that owns it. */
 export const JobRun = z.object({
   id: z.uuid(),

@@ -3,6 +3,7 @@ import { call } from './call.ts'
 import { anyPlatform, officer } from './caller.ts'
 import { audited } from './event.ts'
 import { Instant, OrgIdParams, OrgParams, OrgPrefix } from './fields.ts'
+import { KnowledgeSettings } from './knowledge.ts'
 import { moduleNames, type Service, services } from './names.ts'
 import { route } from './route.ts'
 
@@ -40,6 +41,15 @@ export const Org = z
   .meta({ id: 'Org' })
 export type Org = z.output<typeof Org>
 
+/** An org with what the modules keep for it. */
+const OrgWithConfig = Org.extend({
+  config: z.object({
+    knowledge: KnowledgeSettings.partial()
+      .optional()
+      .describe('What the org set itself; missing while knowledge does not answer'),
+  }),
+}).meta({ id: 'OrgWithConfig' })
+
 export const listOrgs = route({
   method: 'GET',
   url: '/api/organizations',
@@ -56,7 +66,7 @@ export const getOrg = route({
   owner: 'auth',
   caller: officer,
   params: OrgIdParams,
-  reply: { 200: Org },
+  reply: { 200: OrgWithConfig },
 })
 
 export const OrgSettings = z
@@ -225,17 +235,31 @@ export const purgeOrgOf = (service: Service) =>
 export const purgedServices = services.filter((service) => service !== 'auth')
 export const purgeCalls = purgedServices.map(purgeOrgOf)
 
+/** Every service but auth answers this, by the frame that all share. */
+export const forgetOrgOf = (service: Service) =>
+  call({
+    service,
+    name: 'forget_org',
+    summary: 'Drop what is kept in memory of an org that was just deactivated',
+    callers: ['auth'],
+    args: z.object({ org_id: z.int() }),
+    reply: z.object({}),
+  })
+export const forgetCalls = purgedServices.map(forgetOrgOf)
+
+/** Which services did as they were asked, and which did not and why. */
+export const Acknowledged = z.object({
+  acknowledged: z.array(z.string()),
+  missing: z.array(z.object({ service: z.string(), reason: z.string() })),
+})
+
 export const purgeOrg = call({
   service: 'auth',
   name: 'purge_org',
   summary: 'Delete a deactivated org here and at every service; may be repeated',
   callers: ['operator'],
   args: z.object({ prefix: OrgPrefix }),
-  reply: z.object({
-    org_id: z.int(),
-    acknowledged: z.array(z.string()),
-    missing: z.array(z.object({ service: z.string(), reason: z.string() })),
-  }),
+  reply: Acknowledged.extend({ org_id: z.int() }),
   deadlineMs: PURGE_MS + 10_000,
 })
 

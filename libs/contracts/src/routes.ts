@@ -3,6 +3,9 @@ import * as appTokens from './app-tokens.ts'
 import * as auth from './auth.ts'
 import * as integrations from './integrations.ts'
 import * as knowledge from './knowledge.ts'
+import * as knowledgeCrawls from './knowledge-crawls.ts'
+import * as knowledgeDashboard from './knowledge-dashboard.ts'
+import * as knowledgeSettings from './knowledge-settings.ts'
 import * as members from './members.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
@@ -22,6 +25,9 @@ const domains = {
   tokens,
   members,
   knowledge,
+  knowledgeCrawls,
+  knowledgeDashboard,
+  knowledgeSettings,
   ops,
 }
 

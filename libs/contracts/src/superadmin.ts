@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { superadmin } from './caller.ts'
 import { audited } from './event.ts'
 import { nextCursor, OrgId, OrgIdParams, OrgPrefix, Paging } from './fields.ts'
-import { ChatRoleId, ChatServerId, NewOrg, Org } from './orgs.ts'
+import { Acknowledged, ChatRoleId, ChatServerId, NewOrg, Org } from './orgs.ts'
 import { route } from './route.ts'
 
 /** What only the superadmin may do: orgs, their officer roles and prefixes, publishers (decisions.md § 1). */
@@ -48,7 +48,7 @@ export const deactivateOrg = route({
   owner: 'auth',
   caller: superadmin,
   params: OrgIdParams,
-  reply: { 200: z.object({ deactivated: z.literal(true) }) },
+  reply: { 200: Acknowledged.extend({ deactivated: z.literal(true) }) },
 })
 
 export const activateOrg = route({

@@ -3,6 +3,7 @@ import { call } from './call.ts'
 import { anyMachine, officer } from './caller.ts'
 import { audited } from './event.ts'
 import { Instant, OrgIdParams } from './fields.ts'
+import { integrations } from './integrations.ts'
 import { OrgForServices } from './orgs.ts'
 import { route } from './route.ts'
 
@@ -51,6 +52,19 @@ export const TokenLimits = z.record(
 )
 export type TokenLimits = z.output<typeof TokenLimits>
 
+/** Of a new token: a misspelt name would limit nothing, so only what the integrations declare is accepted. */
+const NewTokenLimits = z
+  .strictObject(
+    Object.fromEntries(
+      Object.entries(integrations).flatMap(([key, { limits }]) => {
+        const lists = Object.fromEntries(limits.map((limit) => [limit, Globs]))
+        return limits.length > 0 ? [[key, z.strictObject(lists).partial()]] : []
+      }),
+    ),
+  )
+  .partial()
+  .pipe(TokenLimits)
+
 export const MachineToken = z
   .object({
     id: z.uuid(),
@@ -74,7 +88,7 @@ export const NewMachineToken = z.object({
   kind: TokenKind,
   scopes: z.array(z.enum(scopeNames)).min(1, 'Name at least one scope').max(scopeNames.length),
   expires_days: z.int().min(1).max(3650).optional(),
-  limits: TokenLimits.refine(
+  limits: NewTokenLimits.refine(
     (limits) => new TextEncoder().encode(JSON.stringify(limits)).length <= MOST_LIMITS_BYTES,
     'are longer than 16 KiB',
   ).default({}),

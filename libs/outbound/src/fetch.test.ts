@@ -215,3 +215,34 @@ test('a stopped caller is not kept waiting by retries', async (t) => {
   setImmediate(() => stop.abort())
   await assert.rejects(asked, { kind: 'upstream' })
 })
+
+test('what is guarded goes to public addresses only, with the same retries, bodies and errors', async (t) => {
+  const guard = { allowAddresses: ['127.0.0.1'] }
+  const echo: Answer = async (request, response) => {
+    const sent = Buffer.concat(await request.toArray()).toString()
+    response.end(JSON.stringify([request.headers['content-type'], sent]))
+  }
+  const busy = await scripted(t, status(503), echo)
+  const request = { method: 'POST', body: { a: 1 }, idempotent: true }
+  const answer = await busy.ask({ ...request, guard })
+  assert.deepEqual(answer.json(), ['application/json', '{"a":1}'])
+  assert.deepEqual([busy.seen.calls, busy.seen.waits.length], [2, 1])
+  await assert.rejects(busy.ask({ ...request, guard: {} }), {
+    kind: 'upstream',
+    code: 'embeddings.not_allowed',
+    message: /not on the public internet/,
+  })
+  assert.equal(busy.seen.calls, 2)
+  for (const [trouble, code, calls] of [
+    [status(401), 'refused', 1],
+    [status(302, { location: '/elsewhere' }), 'redirected', 1],
+    [status(500), 'failed', 3],
+    [drop, 'unreachable', 3],
+    [hang, 'timeout', 3],
+  ] as const) {
+    const { ask, seen } = await scripted(t, trouble)
+    const asked = ask({ ...request, guard, timeoutMs: 100 })
+    await assert.rejects(asked, { kind: 'upstream', code: `embeddings.${code}` })
+    assert.equal(seen.calls, calls, code)
+  }
+})

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '@guildhall/service/errors'
 import { fetch } from 'undici'
 import { BodyTooLarge, readBody } from './body.ts'
+import { type GuardedOptions, guardedFetch } from './guarded.ts'
 
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 10 * 1024 * 1024
@@ -33,6 +34,8 @@ export interface OutboundRequest {
   /** Statuses that are answers and no failures, such as 404. 2xx always are. */
   accept?: readonly number[]
   signal?: AbortSignal
+  /** The URL is an officer's: it is fetched from the public internet only (guarded.ts). */
+  guard?: Pick<GuardedOptions, 'allowAddresses' | 'lookup'>
   /** Waits between attempts. Only tests replace it. */
   wait?: (ms: number) => Promise<unknown>
 }
@@ -54,7 +57,7 @@ interface Failure {
 /**
  * One request to an outside service. Redirects are not followed.
  * Retries, with jitter, 429 always and 5xx, timeouts and lost connections if the request is idempotent; Retry-After is honoured.
- * Throws AppError('upstream', '<service>.timeout | unreachable | rate_limited | failed | refused | redirected | too_large').
+ * Throws AppError('upstream', '<service>.timeout | unreachable | rate_limited | failed | refused | redirected | too_large | not_allowed').
  * Messages name the service and its origin, never path, query or credentials, because these hold secrets.
  */
 export async function outbound(request: OutboundRequest): Promise<OutboundAnswer> {
@@ -85,6 +88,7 @@ async function tryOnce(request: OutboundRequest): Promise<OutboundAnswer | Failu
   const { timeoutMs = TIMEOUT_MS, maxBytes = MAX_BYTES, accept = [] } = request
   const timeout = AbortSignal.timeout(timeoutMs)
   try {
+    if (request.guard) return await tryGuarded(request, request.guard)
     const response = await fetch(...fetchArguments(request, timeout))
     if (!response.ok && !accept.includes(response.status)) {
       await response.body?.cancel()
@@ -97,6 +101,45 @@ async function tryOnce(request: OutboundRequest): Promise<OutboundAnswer | Failu
     if (cause instanceof AppError) throw cause
     return brokenFailure(request, cause, timeout.aborted)
   }
+}
+
+/** As `tryOnce`, from the public internet only. */
+async function tryGuarded(
+  request: OutboundRequest,
+  guard: NonNullable<OutboundRequest['guard']>,
+): Promise<OutboundAnswer | Failure> {
+  const { timeoutMs = TIMEOUT_MS, maxBytes = MAX_BYTES, accept = [], signal } = request
+  const { method = 'GET', headers = {}, body } = request
+  const raw = typeof body === 'string' || body instanceof Uint8Array
+  try {
+    const { status, bytes, ...answer } = await guardedFetch(request.url, {
+      ...guard,
+      method: method as NonNullable<GuardedOptions['method']>,
+      headers: {
+        ...(body !== undefined && !raw && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: raw ? body : JSON.stringify(body) }),
+      ...{ timeoutMs, maxBytes, maxRedirects: 0 },
+      ...(signal && { signal }),
+    })
+    const fine = (status >= 200 && status < 300) || accept.includes(status)
+    if (!fine) return statusFailure(request, status, answer.headers.get('retry-after'))
+    return { status, headers: answer.headers, bytes, json: () => parseJson(request, bytes) }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return guardFailure(request, error)
+  }
+}
+
+/** What guardedFetch says names the host alone. */
+function guardFailure({ service }: OutboundRequest, cause: AppError): Failure {
+  const reason = cause.kind === 'invalid' ? 'not_allowed' : cause.code.replace(/^url\./, '')
+  const error = new AppError('upstream', `${service}.${reason}`, `${service}: ${cause.message}`, {
+    cause,
+  })
+  const again = ['timeout', 'unreachable'].includes(reason)
+  return { error, retry: again ? 'idempotent' : 'never' }
 }
 
 function fetchArguments(request: OutboundRequest, timeout: AbortSignal): Parameters<typeof fetch> {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { type GuardedOptions, guardedFetch, isPublic, type Lookup } from './guarded.ts'
+import { checkPublic, type GuardedOptions, guardedFetch, isPublic, type Lookup } from './guarded.ts'
 
 const LOOPBACK = '127.0.0.1'
 const refused = { kind: 'invalid', code: 'url.not_allowed' }
@@ -245,4 +245,28 @@ test('a name without an address and a closed port are unreachable, not refused',
   }
   const closed = guardedFetch(`http://${LOOPBACK}:9/`, { allowAddresses: [LOOPBACK] })
   await assert.rejects(closed, { code: 'url.unreachable' })
+})
+
+test('a redirect that is not to be followed is an answer, its body unread', async (t) => {
+  const { get, requests } = await site(t, (_, response) => {
+    response.writeHead(302, { location: '/next' })
+    pipeline(zeros(), response, () => undefined)
+  })
+  const { status, headers, bytes } = await get('/', { redirect: 'manual', maxBytes: 1000 })
+  assert.deepEqual([status, headers.get('location'), bytes.length], [302, '/next', 0])
+  assert.equal(requests(), 1)
+})
+
+test('a URL for somebody else to fetch is checked without being fetched', async () => {
+  await checkPublic('https://public.test/', { lookup: answers('93.184.216.34') })
+  for (const [url, ...addresses] of [
+    ['http://2130706433/', '93.184.216.34'],
+    ['http://[::ffff:7f00:1]/', '93.184.216.34'],
+    ['http://mixed.test/', '93.184.216.34', '10.0.0.1'],
+    ['ftp://public.test/', '93.184.216.34'],
+  ] as const) {
+    await assert.rejects(checkPublic(url, { lookup: answers(...addresses) }), refused, url)
+  }
+  const none = checkPublic('http://none.test/', { lookup: answers() })
+  await assert.rejects(none, { code: 'url.unreachable' })
 })

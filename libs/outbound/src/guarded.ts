@@ -10,6 +10,7 @@ const TIMEOUT_MS = 30_000
 const MAX_BYTES = 10 * 1024 * 1024
 const MAX_REDIRECTS = 5
 const REDIRECTS = [301, 302, 303, 307, 308]
+const NONE = Buffer.alloc(0)
 /** Never carried to another origin. */
 const PRIVATE_HEADERS = ['authorization', 'cookie', 'proxy-authorization']
 /** The only IPv6 block that is routed on the internet (RFC 4291, IANA); leaves out, say, ::127.0.0.1. */
@@ -23,6 +24,8 @@ export interface GuardedOptions {
   timeoutMs?: number
   /** Longest answer after decompression. */
   maxBytes?: number
+  /** `manual`: a redirect is an answer without a body, and whoever follows it asks again. */
+  redirect?: 'follow' | 'manual'
   /** Redirects followed, for GET and HEAD only. Any other redirect is an error. */
   maxRedirects?: number
   signal?: AbortSignal
@@ -71,6 +74,10 @@ export async function guardedFetch(
   )
   try {
     const { response, target } = await follow(start, options, agent, signal)
+    if (options.redirect === 'manual' && redirectOf(response, target)) {
+      await response.body?.cancel()
+      return { status: response.status, url: target.href, headers: response.headers, bytes: NONE }
+    }
     const bytes = await readBody(response, maxBytes)
     return { status: response.status, url: target.href, headers: response.headers, bytes }
   } catch (error) {
@@ -79,6 +86,32 @@ export async function guardedFetch(
     await agent.destroy()
   }
 }
+
+/**
+ * Throws as guardedFetch does unless the URL may be fetched and its name resolves to public addresses only. For URLs that
+ * somebody else is asked to fetch: by then the name may have another address.
+ */
+export async function checkPublic(
+  url: string,
+  { allowAddresses = [], lookup = lookupAll }: Pick<GuardedOptions, 'allowAddresses' | 'lookup'>,
+): Promise<void> {
+  const target = checkedUrl(url)
+  const literal = literalOf(target.hostname)
+  const addresses = isIP(literal) ? [literal] : await addressesOf(target, lookup)
+  const fine = addresses.every((one) => allowAddresses.includes(one) || isPublic(one))
+  if (!fine) throw notPublic(target.hostname)
+}
+
+function addressesOf({ hostname, host }: URL, lookup: Lookup): Promise<string[]> {
+  return new Promise((resolve, reject) =>
+    lookup(hostname, (error, found) => {
+      if (error || found.length === 0) reject(unreachable(host, error ?? undefined))
+      else resolve(found.map(({ address }) => address))
+    }),
+  )
+}
+
+const literalOf = (hostname: string) => hostname.replace(/^\[|\]$/g, '')
 
 /** Whether an address belongs to the public internet: not private, loopback, link-local, shared, mapped to such or reserved. */
 export function isPublic(address: string): boolean {
@@ -104,7 +137,7 @@ function guardedAgent(lookup: Lookup, allowed: (address: string) => boolean): Ag
   const connect = buildConnector({ lookup: checkedLookup })
   return new Agent({
     connect(options, callback) {
-      const literal = options.hostname.replace(/^\[|\]$/g, '') // literal addresses are never looked up
+      const literal = literalOf(options.hostname) // literal addresses are never looked up
       if (isIP(literal) && !allowed(literal)) return callback(notPublic(literal), null)
       connect(options, callback)
     },
@@ -127,7 +160,7 @@ async function follow(start: URL, options: GuardedOptions, agent: Agent, signal:
       ...(body !== undefined && { body }),
     })
     const next = redirectOf(response, target)
-    if (!next) return { response, target }
+    if (!next || options.redirect === 'manual') return { response, target }
     await response.body?.cancel()
     if (!followed) throw upstream('redirected', `${start.host} redirects a ${method} request`)
     if (redirects >= maxRedirects)
@@ -149,7 +182,8 @@ function withoutPrivate(headers: Record<string, string> = {}): Record<string, st
   return Object.fromEntries(kept)
 }
 
-function checkedUrl(text: string): URL {
+/** The URL, if it is one of http or https without credentials. Throws `url.malformed` or `url.not_allowed`. */
+export function checkedUrl(text: string): URL {
   const url = URL.parse(text)
   if (!url)
     throw new AppError(
@@ -165,6 +199,8 @@ function checkedUrl(text: string): URL {
 const notAllowed = (why: string) =>
   new AppError('invalid', 'url.not_allowed', `This URL is not fetched: ${why}`)
 const notPublic = (host: string) => notAllowed(`${host} is not on the public internet`)
+const unreachable = (host: string, cause: unknown) =>
+  upstream('unreachable', `${host} could not be reached`, cause)
 const upstream = (reason: string, message: string, cause?: unknown) =>
   new AppError('upstream', `url.${reason}`, message, cause ? { cause } : {})
 
@@ -180,7 +216,7 @@ function explained(
     return upstream('too_large', `${host} sent more than ${maxBytes} bytes`, error)
   if (timeoutMs !== null)
     return upstream('timeout', `${host} did not answer within ${timeoutMs} ms`, error)
-  return upstream('unreachable', `${host} could not be reached`, error)
+  return unreachable(host, error)
 }
 
 /** fetch wraps what the connection threw. */

@@ -61,6 +61,7 @@ export function demoWorld(): World {
     ],
     guilds: [demoClub(), rivalClub()],
     identity: {
+      asked: 0,
       issuer: 'https://identity.sandbox.test',
       secretKey: 'sk_test_sandbox',
       authorizedParty: 'http://store.sandbox.test',

@@ -44,7 +44,7 @@ export interface Sandbox {
   identityUrl: string
   /** Session tokens of the identity provider, as its browser client would hold them. */
   identityToken: Identity['token']
-  /** What PODHOST_API_URL, CODE_HOST_API_URL and NOTES_API_URL must be. */
+  /** What PODHOST_API_URL, CODEHOST_API_URL and NOTES_API_URL must be. */
   podhostUrl: string
   codeHostUrl: string
   notesUrl: string

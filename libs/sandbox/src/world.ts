@@ -33,11 +33,13 @@ export interface Faults {
   /** `off` where the application lacks the privilege to list members (Server Members Intent). */
   chatMembersIntent?: 'off' | undefined
   embeddings?: 'down' | undefined
-  identity?: 'down' | undefined
+  identity?: 'down' | 'hangs' | undefined
 }
 
 /** The identity provider of the members' site, its one application and its people. */
 export interface IdentityWorld {
+  /** Requests to its API so far. */
+  asked: number
   issuer: string
   secretKey: string
   /** The origin of the site on which people sign in: `azp` of their tokens. */

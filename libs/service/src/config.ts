@@ -86,17 +86,24 @@ export const listed = (text: string) =>
     .map((item) => item.trim())
     .filter(Boolean)
 
+/** A comma list of http(s) addresses. */
+export const webUrls = (description: string) =>
+  z.string().default('').transform(listed).pipe(z.array(WebUrl)).describe(description)
+
 /** Whose pages may call the API and be returned to. */
 export const originSettings = {
   CLIENT_URL: WebUrl.optional().describe(
     'Browser client: a sign-in ends at <CLIENT_URL>/auth/?code=…, and its origin may call the API',
   ),
   DASHBOARD_URL: WebUrl.optional().describe('The same for client=dashboard'),
-  ALLOWED_ORIGINS: z
-    .string()
-    .default('')
-    .transform(listed)
-    .describe('Further origins that may call the API, separated by commas'),
+  ALLOWED_ORIGINS: webUrls('Further origins that may call the API, separated by commas'),
+}
+
+/** Where members sign in; its scheme tells how the cookie of their session is named. */
+export const accountSettings = {
+  ACCOUNTS_BASE_URL: WebUrl.optional().describe(
+    'Public address of this deployment: members sign in at <it>/api/accounts/chat/callback',
+  ),
 }
 
 /** The origins of `originSettings`, each once. */

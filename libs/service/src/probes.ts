@@ -27,7 +27,7 @@ export function addReady(app: FastifyInstance, ready: Readiness) {
 }
 
 /** What every check that fails has to say. */
-async function missingParts(ready: Readiness): Promise<string[]> {
+export async function missingParts(ready: Readiness): Promise<string[]> {
   const said = await Promise.all(
     Object.entries(ready).map(async ([name, check]) => {
       const reason = await check().catch((error: Error) => error.message)

@@ -49,3 +49,13 @@ export function cleanUp(t: Test, work: () => PromiseLike<unknown>) {
     await work()
   })
 }
+
+/** Runs `work` while a process hangs. */
+export async function whileStopped(pid: number, work: () => Promise<void>) {
+  process.kill(pid, 'SIGSTOP')
+  try {
+    await work()
+  } finally {
+    process.kill(pid, 'SIGCONT')
+  }
+}

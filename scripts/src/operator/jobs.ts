@@ -25,21 +25,25 @@ export async function jobsRun(env: Env, name: string | undefined, given: string[
   const job = jobs.find((one) => one.name === name)
   if (!job) throw new UsageError(`There is no job ${name ?? ''}; see jobs list`)
   const args = await argumentsFrom(job, given)
-  const run = await withBus(env, async (bus) => {
-    const id = newId()
-    await ask(bus, startJob(ownerOfJob(job)), { id, job: job.name, args })
-    return await finished(bus, job.name, id)
-  })
-  if (run.state === 'failed') throw new SettingsError(`${run.job} failed: ${run.error}`)
+  const run = await withBus(env, (bus) => runToEnd(bus, job, args))
   const result = run.result === null ? '' : `\n${JSON.stringify(run.result, null, 2)}`
   return { text: `${run.job} done (run ${run.id})${result}`, json: run }
 }
 
-async function finished(bus: Bus, name: string, id: string): Promise<JobRun> {
-  const service = name.slice(0, name.indexOf('.')) as Parameters<typeof findJobRun>[0]
+/** Starts a job and waits for its end; `meanwhile` is called between looks. Throws if it fails. */
+export async function runToEnd(
+  bus: Bus,
+  job: Job,
+  args: Record<string, string>,
+  meanwhile = async () => {},
+): Promise<JobRun> {
+  const [id, service] = [newId(), ownerOfJob(job)]
+  await ask(bus, startJob(service), { id, job: job.name, args })
   for (;;) {
     const { run } = await ask(bus, findJobRun(service), { id })
+    if (run?.state === 'failed') throw new SettingsError(`${run.job} failed: ${run.error}`)
     if (run?.finished_at) return run
+    await meanwhile()
     await wait(POLL_MS)
   }
 }

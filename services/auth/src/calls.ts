@@ -23,7 +23,6 @@ import { everyOrg, orgById, orgByPrefix, publisherIds } from './orgs/queries.ts'
 import { orgRef, shownOrg } from './orgs/rules.ts'
 import { switchModulesOf } from './orgs/switch-modules.ts'
 import { openSecretsFor } from './secrets/open.ts'
-import { jwks } from './token-pairs/jwks.ts'
 import { isRevokedToken } from './token-pairs/queries.ts'
 
 const OPERATOR = { source: 'cli', actor_kind: 'operator', actor_id: null } as const
@@ -55,7 +54,7 @@ export function answerCalls(deps: Deps) {
   answer(bus, isSuperadmin, async ({ chat_user_id }) => ({
     superadmin: access.isSuperadmin(chat_user_id),
   }))
-  answer(bus, findSigningKeys, () => jwks(db))
+  answer(bus, findSigningKeys, () => deps.signer.publicKeys())
   answer(bus, isRevoked, async ({ jti }) => ({ revoked: await isRevokedToken(db, jti) }))
   answer(bus, findMachineToken, async ({ sha256 }) => {
     const row = await tokenByHash(db, sha256, now())

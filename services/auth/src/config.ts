@@ -1,15 +1,16 @@
 import { defaultPorts } from '@guildhall/contracts/names'
 import { parseKeys } from '@guildhall/outbound/sealed'
 import {
+  accountSettings,
   commonSettings,
   type Env,
   Key,
-  listed,
   listenSettings,
   originSettings,
   Port,
   readSettings,
   WebUrl,
+  webUrls,
 } from '@guildhall/service/config'
 import { z } from 'zod'
 import { integrationSettings } from './integrations/settings.ts'
@@ -42,9 +43,7 @@ export const Settings = z.object({
     '<public address>/api/auth/callback, as registered at the chat platform',
   ),
   ...originSettings,
-  ACCOUNTS_BASE_URL: WebUrl.optional().describe(
-    'Public address of this deployment: members sign in at <it>/api/accounts/chat/callback',
-  ),
+  ...accountSettings,
   IDP_SECRET_KEY: z
     .string()
     .optional()
@@ -53,11 +52,9 @@ export const Settings = z.object({
     .string()
     .optional()
     .describe('Its public key (PEM): then tokens are verified without asking it'),
-  IDP_AUTHORIZED_PARTIES: z
-    .string()
-    .default('')
-    .transform(listed)
-    .describe('Origins whose identity tokens count, separated by commas; none without it'),
+  IDP_AUTHORIZED_PARTIES: webUrls(
+    'Origins whose identity tokens count, separated by commas; none without it',
+  ),
   IDP_API_URL: WebUrl.default('https://api.clerk.com').describe("Identity provider's API"),
   SYS_ADMIN: z
     .string()

@@ -44,6 +44,7 @@ export interface Tables extends BusTables {
     expires_at: Date
     used_at: Date | null
   }
+  chat_servers: { chat_user_id: string; server_ids: string[] }
   token_pairs: {
     id: string
     family_id: string

@@ -27,7 +27,7 @@ export async function start(config: Config, now = () => new Date()): Promise<Run
   const chat = { ...client, ...createGuildLists(client) }
   const superadmins = config.SYS_ADMIN?.split(',').map((id) => id.trim()) ?? []
   const access = createAccess({ chat, superadmins, now })
-  const signer = await openSigner(db, createSealer(config.SECRET_KEY, 'auth.signing_keys'))
+  const signer = await openSigner(db, createSealer(config.SECRET_KEY, 'auth.signing_keys'), log)
   const identities = createIdentities(config, now)
   const deps: Deps = { db, bus, log, config, chat, access, identities, signer, now }
   keepRevokedBucket(deps, opened.signal)

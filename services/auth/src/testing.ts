@@ -45,7 +45,7 @@ export async function testAuth(t: Pick<TestContext, 'after'>, more: Record<strin
     IDP_SECRET_KEY: world.identity.secretKey,
     IDP_AUTHORIZED_PARTIES: world.identity.authorizedParty,
     PODHOST_API_URL: sandbox.podhostUrl,
-    CODE_HOST_API_URL: sandbox.codeHostUrl,
+    CODEHOST_API_URL: sandbox.codeHostUrl,
     NOTES_API_URL: sandbox.notesUrl,
     CHAT_API_URL: sandbox.chatApiUrl,
     CHAT_AUTHORIZE_URL: sandbox.chatAuthorizeUrl,

@@ -1,7 +1,11 @@
 import { answer } from '@guildhall/bus/calls'
 import type { Bus } from '@guildhall/bus/connect'
+import { findRebuild } from '@guildhall/contracts/knowledge'
+import { findKnowledgeSettings } from '@guildhall/contracts/knowledge-settings'
 import { purgeOrgOf } from '@guildhall/contracts/orgs'
 import type { Deps } from './deps.ts'
+import { rebuildProgress } from './indexing/rebuild.ts'
+import { ownSettings } from './settings/effective.ts'
 import { purgeSources } from './sources/purge.ts'
 
 /** What knowledge answers over NATS. */
@@ -10,4 +14,8 @@ export function answerCalls(bus: Bus, deps: Deps) {
     await purgeSources(deps, org_id)
     return {}
   })
+  answer(bus, findKnowledgeSettings, async ({ org_id }) => ({
+    own: await ownSettings(deps.db, org_id),
+  }))
+  answer(bus, findRebuild, async () => ({ rebuild: await rebuildProgress(deps.db) }))
 }

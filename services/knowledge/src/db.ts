@@ -26,6 +26,7 @@ export interface Tables extends BusTables {
     key: string
     current_version_id: string | null
     index_stale: Generated<boolean>
+    next_stale: Generated<boolean>
     updated_at: Date
   }
   versions: Labels & {
@@ -34,6 +35,7 @@ export interface Tables extends BusTables {
     state: 'indexing' | 'current'
     content_hash: string
     embedding_model: string | null
+    own_vectors: Generated<boolean>
     chunk_count: number
     text_chars: number
     fetched_at: Date
@@ -47,6 +49,7 @@ export interface Tables extends BusTables {
     parent_ordinal: number | null
     place: number | null
     content: string
+    repeated: Generated<number>
     embedding: Buffer | null
   }
   settings: { org_id: number; own: JSONColumnType<OwnSettings> }
@@ -61,6 +64,32 @@ export interface Tables extends BusTables {
     chunks: number
     error: string | null
   }
+  search_index: {
+    one: Generated<boolean>
+    engine: 'embedded' | 'servers'
+    current: string
+    next: string | null
+    old: string | null
+    switched_at: Date | null
+  }
+  crawls: {
+    source_id: string
+    title: string | null
+    fetch_every_hours: number
+    enabled: boolean
+    due_at: Date
+    last_attempt_at: Date | null
+    last_error: string | null
+    failures: Generated<number>
+    page_hash: string | null
+    page_chars: number | null
+    fetched_url: string | null
+    etag: string | null
+    last_modified: string | null
+    lease_id: string | null
+    leased_until: Date | null
+  }
+  crawl_hosts: { host: string; holder: string; free_at: Date }
   removed_versions: { version_id: string; source_id: string; org_id: number }
 }
 

@@ -1,11 +1,11 @@
 import type { Log } from '@guildhall/service/log'
-import type { Embedder } from './clients/embedder.ts'
+import type { Embedders } from './clients/embedders.ts'
 import type { OrgSecrets } from './clients/org-secrets.ts'
 import type { Config } from './config.ts'
 import type { Db } from './db.ts'
 import type { Extractor } from './documents/worker.ts'
 import type { Indexer } from './indexing/indexer.ts'
-import type { PassageIndex } from './search/index.ts'
+import type { Generations } from './search/generations.ts'
 import type { Publishers } from './search/publishers.ts'
 
 /** All that knowledge needs from outside. */
@@ -14,12 +14,12 @@ export interface Deps {
   log: Log
   config: Config
   /** Searched here; written by the indexer alone. */
-  index: PassageIndex
+  index: Generations
   indexer: Indexer
   /** Whose public sources others may see. */
   publishers: Publishers
-  /** Missing where no embedder is set up. */
-  embedder: Embedder | undefined
+  /** The embedder that an org has at this moment, if any. */
+  embedderOf: Embedders
   extractor: Extractor
   /** What an org set of its own keys and addresses. */
   secretsOf: (orgId: number) => Promise<OrgSecrets>

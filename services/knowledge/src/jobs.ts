@@ -1,14 +1,29 @@
 import { handles, pruneBus } from '@guildhall/bus/jobs'
-import { indexPending } from '@guildhall/contracts/knowledge'
+import { indexPending, rebuildSearchIndex } from '@guildhall/contracts/knowledge'
+import { crawlDue, crawlOne, reindex } from '@guildhall/contracts/knowledge-crawls'
+import { reembed } from '@guildhall/contracts/knowledge-settings'
 import { pruneJobs } from '@guildhall/contracts/ops'
+import type { Crawler } from './crawls/crawler.ts'
 import type { Deps } from './deps.ts'
+import { rebuildIndex, retireOld } from './indexing/rebuild.ts'
+import { reembedOrg } from './reembed/run.ts'
 
 /** What knowledge runs. */
-export const jobHandlers = ({ db, index, indexer }: Deps) => [
-  handles(indexPending, (_args, { signal }) => indexer.settleAll(signal)),
+export const jobHandlers = (deps: Deps, crawler: Crawler) => [
+  handles(indexPending, async (_args, { signal }) => {
+    await retireOld(deps, signal, 'leave')
+    return await deps.indexer.settleAll(signal)
+  }),
+  handles(rebuildSearchIndex, (_args, { signal }) => rebuildIndex(deps, signal)),
+  handles(reembed, ({ org_id }, { signal }) => reembedOrg(deps, org_id, signal)),
+  handles(crawlDue, (_args, { signal }) => crawler.due(signal)),
+  handles(crawlOne, (asked, { signal }) => crawler.byKey(asked, signal)),
+  handles(reindex, ({ org_id, asked_at }, { signal }) =>
+    crawler.ofOrg(org_id, asked_at === undefined ? undefined : new Date(asked_at), signal),
+  ),
   handles(pruneJobs.knowledge, async (_args, { signal }) => {
-    await indexer.settleAll(signal) // versions left over leave the index
-    await index.upkeep()
-    await pruneBus(db)
+    await deps.indexer.settleAll(signal) // versions left over leave the index
+    await deps.index.upkeep()
+    await pruneBus(deps.db)
   }),
 ]

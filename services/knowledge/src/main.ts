@@ -2,39 +2,55 @@ import { openService } from '@guildhall/bus/open-service'
 import { type Running, runProcess } from '@guildhall/service/run'
 import { buildApp } from './app.ts'
 import { answerCalls } from './calls.ts'
-import { createEmbedder } from './clients/embedder.ts'
+import { createEmbedders } from './clients/embedders.ts'
 import { createOrgSecrets } from './clients/org-secrets.ts'
+import { createOrgs } from './clients/orgs.ts'
 import { type Config, readConfig } from './config.ts'
+import { createCrawler } from './crawls/crawler.ts'
+import type { Bounds } from './crawls/fetch.ts'
 import { migrations, type Tables } from './db.ts'
 import type { Deps } from './deps.ts'
 import { createExtractor } from './documents/worker.ts'
 import { createIndexer } from './indexing/indexer.ts'
-import { takeIndexLock } from './indexing/lock.ts'
+import { resumeRebuild } from './indexing/rebuild.ts'
+import { takeTurns } from './indexing/source-lock.ts'
 import { jobHandlers } from './jobs.ts'
-import { openEmbedded } from './search/embedded.ts'
+import { engineOf } from './search/engine.ts'
+import { openGenerations } from './search/generations.ts'
 import { createPublishers } from './search/publishers.ts'
 
 /** Starts knowledge: sources, their index and the search. Waits while another process writes the index. */
-export async function start(config: Config, now = () => new Date()): Promise<Running> {
+export async function start(
+  config: Config,
+  now = () => new Date(),
+  /** Of URLs that officers gave. Tests alone set them. */
+  bounds: Bounds = {},
+): Promise<Running> {
   const { KNOWLEDGE_PORT: PORT, KNOWLEDGE_DATABASE_URL: OWN_DATABASE_URL } = config
   const common = { ...config, PORT, OWN_DATABASE_URL }
   await using opened = await openService<Tables>('knowledge', common, migrations)
-  const { db, bus, log, signal, ready, databaseUrl: url } = opened
-  const lock = await takeIndexLock({ url, log })
-  opened.onClose(() => lock[Symbol.asyncDispose]())
-  const index = await openEmbedded({ dir: config.KNOWLEDGE_INDEX_DIR, log })
+  const { db, bus, log, signal, ready } = opened
+  const engine = engineOf(config, log)
+  const { alone, keep } = await takeTurns(engine, opened)
+  const index = await openGenerations({ db, engine, log })
   opened.onClose(() => index.close())
   const extractor = createExtractor()
   opened.onClose(() => extractor.close())
-  const indexer = createIndexer({ db, index, log })
-  const embedder = createEmbedder(config, log)
+  const indexer = createIndexer({ db, index, log, alone })
   const publishers = createPublishers({ bus, prefixes: config.KNOWLEDGE_PUBLISHERS, log })
   const secretsOf = createOrgSecrets(bus)
-  const searching = { index, indexer, publishers, embedder }
+  const embedderOf = createEmbedders({ config, secretsOf, guard: bounds, log })
+  const searching = { index, indexer, publishers, embedderOf }
   const deps: Deps = { db, log, config, ...searching, extractor, secretsOf, now }
+  const crawler = createCrawler(deps, createOrgs(bus), bounds)
   answerCalls(bus, deps)
-  const app = buildApp({ ...opened, ready: { ...ready, index: indexer.readiness } }, deps)
-  return await opened.serve(app, jobHandlers(deps), [lock.keep(signal), indexer.catchUp(signal)])
+  ready.index = indexer.readiness
+  const app = buildApp(opened, deps)
+  const catchUp = async () => {
+    await indexer.catchUp(signal)
+    await resumeRebuild(deps, signal)
+  }
+  return await opened.serve(app, jobHandlers(deps, crawler), [keep(signal), catchUp()])
 }
 
 if (import.meta.main) await runProcess('knowledge', () => start(readConfig()))

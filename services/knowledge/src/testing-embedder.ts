@@ -10,19 +10,24 @@ interface Asked {
   input: string[]
 }
 
+interface World {
+  asked: Asked[]
+  broken: { status: number; body: string } | undefined
+  /** Answers wait for it. */
+  held: Promise<void> | undefined
+}
+
 /**
  * An OpenAI-compatible embedder over HTTP. Texts that share words are near each other: each word adds to one of
  * 1024 places. `broken` is what it answers instead, as long as it is set.
  */
 export async function testEmbedder(t: Pick<TestContext, 'after'>) {
   const asked: Asked[] = []
-  const world: { asked: Asked[]; broken: { status: number; body: string } | undefined } = {
-    asked,
-    broken: undefined,
-  }
+  const world: World = { asked, broken: undefined, held: undefined }
   const server = createServer(async (req, res) => {
     const sent = JSON.parse(Buffer.concat(await req.toArray()).toString()) as Asked
     asked.push({ ...sent, authorization: req.headers.authorization })
+    await world.held
     const data = sent.input.map((text, index) => ({ index, embedding: embed(text) }))
     const { status, body } = world.broken ?? {
       status: req.url === '/v1/embeddings' ? 200 : 404,

@@ -20,8 +20,8 @@ export async function start(config: Config, now = () => new Date()): Promise<Run
     { ...config, PORT, OWN_DATABASE_URL },
     migrations,
   )
-  const { db, bus, log, signal } = opened
-  const deps: Deps = { db, bus, log, now }
+  const { db, bus, log, signal, ready } = opened
+  const deps: Deps = { db, bus, log, ready, now }
   await ensureStreams(bus.jsm)
   bus.onConnected(() => ensureStreams(bus.jsm))
   answerCalls(deps)

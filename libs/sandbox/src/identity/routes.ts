@@ -30,6 +30,8 @@ export async function createIdentity(world: World) {
 /** The API of the identity provider (Clerk, `/v1`): its keys and its users; and tokens for anybody who asks. */
 export function identityRoutes(app: FastifyInstance, world: World, identity: Identity) {
   const guard = async (req: FastifyRequest, reply: FastifyReply) => {
+    world.identity.asked++
+    if (world.faults.identity === 'hangs') return new Promise<never>(() => undefined)
     if (world.faults.identity === 'down') return refuse(reply, 503, 'service_unavailable')
     const sent = req.headers.authorization === `Bearer ${world.identity.secretKey}`
     return sent ? undefined : refuse(reply, 401, 'authorization_invalid')

@@ -1,6 +1,7 @@
 import { SESSION_COOKIE } from '@guildhall/contracts/accounts'
+import { cookieName, isHttps } from '@guildhall/service/cookie-name'
 import type { Config } from '../config.ts'
-import { cookieHeader, cookieName, isHttps } from '../cookies.ts'
+import { cookieHeader } from '../cookies.ts'
 import { LONGEST_SECONDS } from './sessions.ts'
 
 type Cookies = Readonly<Record<string, string | undefined>>

@@ -44,20 +44,6 @@ export function removeAppToken(
     .executeTakeFirst()
 }
 
-/** True if the token of this `jti` is an app token of the person. */
-export async function isAppToken(
-  db: Db,
-  { chat_user_id, token_id }: { chat_user_id: string; token_id: string },
-): Promise<boolean> {
-  const row = await db
-    .selectFrom('app_tokens')
-    .select('id')
-    .where('chat_user_id', '=', chat_user_id)
-    .where(sql<string>`id::text`, '=', token_id)
-    .executeTakeFirst()
-  return row !== undefined
-}
-
 /** Deletes what has ended by itself. */
 export async function pruneAppTokens(db: Db, now: Date) {
   await db.deleteFrom('app_tokens').where('expires_at', '<', now).execute()

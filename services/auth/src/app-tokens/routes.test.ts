@@ -35,7 +35,7 @@ async function made(auth: TestAuth, person = people.officer) {
 
 /** The caller that the gateway makes of an app token. */
 const appOf = ({ jti, exp }: { jti: string; exp: number }, person = people.officer) => ({
-  caller: { kind: 'platform' as const, ...callerOf(person, jti, exp) },
+  caller: { kind: 'platform' as const, type: 'app' as const, ...callerOf(person, jti, exp) },
 })
 
 async function listed({ as }: TestAuth, person = people.officer) {

@@ -13,7 +13,7 @@ import { newId } from '@guildhall/service/id'
 import type { AppTokenRow, Db } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import { isRevokedToken, revokeAccess } from '../token-pairs/queries.ts'
-import { insertAppToken, isAppToken, liveTokens, lockPerson, removeAppToken } from './queries.ts'
+import { insertAppToken, liveTokens, lockPerson, removeAppToken } from './queries.ts'
 
 const DAY_MS = 86_400_000
 /** Live app tokens of one person. */
@@ -71,10 +71,10 @@ function newRow(chat_user_id: string, app_name: string, now: Date): AppTokenRow 
 }
 
 /** Throws for an app token, and for a token that a gateway does not yet know to be revoked. */
-async function checkSignedIn(db: Db, caller: { chat_user_id: string; token_id: string }) {
+async function checkSignedIn(db: Db, caller: { token_id: string; type?: 'app' }) {
   if (await isRevokedToken(db, caller.token_id))
     throw new AppError('unauthenticated', 'token.invalid', 'The token was revoked; sign in again')
-  if (await isAppToken(db, caller))
+  if (caller.type === 'app')
     throw new AppError(
       'forbidden',
       'app_token.not_allowed',

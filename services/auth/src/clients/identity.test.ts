@@ -90,6 +90,38 @@ test('a provider that is down is 503, and what it said before counts for its min
   assert.equal((await identities.verify(token)).email, 'milo@example.org')
 })
 
+test('a provider that hangs is 503 as well, and counts again as soon as it answers', async (t) => {
+  const { world, sandbox, settings } = await setUp(t)
+  const identities = createIdentities(settings, () => new Date(), 100)
+  const token = await sandbox.identityToken('user_milo')
+  world.faults.identity = 'hangs'
+  const asking = [identities.verify(token), identities.verify(token)]
+  for (const asked of asking) await assert.rejects(asked, refused('unavailable', 'unavailable'))
+  world.faults.identity = undefined
+  assert.equal((await identities.verify(token)).email, 'milo@example.org')
+})
+
+test('tokens under keys that nobody has do not make us ask the provider each time', async (t) => {
+  const { world, sandbox, identities } = await setUp(t)
+  const { privateKey } = await generateKeyPair('RS256')
+  const foreign = (n: number) =>
+    new SignJWT({ sub: 'user_milo', azp: world.identity.authorizedParty })
+      .setProtectedHeader({ alg: 'RS256', kid: `nobody-${n}` })
+      .setIssuedAt()
+      .setExpirationTime('1m')
+      .sign(privateKey)
+  await identities.verify(await sandbox.identityToken('user_milo'))
+  const before = world.identity.asked
+  const tokens = await Promise.all(Array.from({ length: 20 }, (_, n) => foreign(n)))
+  await Promise.all(
+    tokens.map((token) =>
+      assert.rejects(identities.verify(token), refused('unauthenticated', 'invalid')),
+    ),
+  )
+  assert.ok(world.identity.asked - before <= 2, `${world.identity.asked - before} requests`)
+  assert.ok(await identities.verify(await sandbox.identityToken('user_milo')))
+})
+
 test('with the public key in IDP_JWT_KEY the provider is not asked for keys', async (t) => {
   const first = await setUp(t)
   const jwks = await fetch(`${first.sandbox.identityUrl}/v1/jwks`, {

@@ -2,6 +2,7 @@ import { createClerkClient, verifyToken } from '@clerk/backend'
 import { TokenVerificationError, TokenVerificationErrorReason } from '@clerk/backend/errors'
 import { AppError } from '@guildhall/service/errors'
 import { kept } from '@guildhall/service/kept'
+import { decodeProtectedHeader } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import type { Config } from '../config.ts'
@@ -12,6 +13,10 @@ const CLOCK_SKEW_MS = 5_000
 /** How long an answer is kept, at most to the end of its token (decisions.md § 1). */
 const KEPT_MS = 60_000
 const MOST_KEPT = 10_000
+/** The official client waits for ever. */
+const TIMEOUT_MS = 5_000
+/** After a key that the provider does not have, the next unknown one waits so long. */
+const NEW_KEY_MS = 1_000
 
 const Claims = z.looseObject({
   sub: z.string(),
@@ -42,7 +47,11 @@ type Settings = Pick<
  * `email` and `email_verified` or else by the provider's API.
  * Throws 401 `identity.invalid`, 403 `identity.email_unverified`, 503 `identity.unavailable` or `identity.not_set_up`.
  */
-export function createIdentities(config: Settings, now: () => Date) {
+export function createIdentities(
+  config: Settings,
+  now: () => Date,
+  timeoutMs = TIMEOUT_MS, // tests wait less
+) {
   const { IDP_SECRET_KEY: secretKey, IDP_JWT_KEY: jwtKey, IDP_API_URL: apiUrl } = config
   const parties = config.IDP_AUTHORIZED_PARTIES
   const clerk = secretKey ? createClerkClient({ secretKey, apiUrl }) : undefined
@@ -51,6 +60,7 @@ export function createIdentities(config: Settings, now: () => Date) {
     ttl: KEPT_MS,
     fetchMethod: async (subject) => ({ email: await primaryEmail(subject) }),
   })
+  const keys = providerKeys()
   const known = new LRUCache<string, VerifiedIdentity>({ max: MOST_KEPT, ttl: KEPT_MS })
 
   function checkSetUp() {
@@ -63,7 +73,8 @@ export function createIdentities(config: Settings, now: () => Date) {
 
   async function primaryEmail(subject: string): Promise<string> {
     if (!clerk) throw notSetUp('IDP_SECRET_KEY')
-    const user = await clerk.users.getUser(subject).catch((cause) => {
+    const user = await answered(clerk.users.getUser(subject), timeoutMs).catch((cause) => {
+      if (cause instanceof AppError) throw cause
       throw (cause as { status?: number }).status === 404 ? invalid(cause) : unavailable(cause)
     })
     const primary = user.emailAddresses.find(({ id }) => id === user.primaryEmailAddressId)
@@ -77,7 +88,9 @@ export function createIdentities(config: Settings, now: () => Date) {
       authorizedParties: parties,
       clockSkewInMs: CLOCK_SKEW_MS,
     }
-    const payload = await verifyToken(token, options).catch((cause) => {
+    const verify = () => answered(verifyToken(token, options), timeoutMs)
+    const payload = await (jwtKey ? verify() : keys.use(keyIdOf(token), verify)).catch((cause) => {
+      if (cause instanceof AppError) throw cause
       throw isProviderAway(cause) ? unavailable(cause) : invalid(cause)
     })
     const claims = Claims.safeParse(payload)
@@ -114,9 +127,59 @@ const AWAY: string[] = [
   TokenVerificationErrorReason.RemoteJWKMissing,
 ]
 
+/** Rejects with `identity.unavailable` where the provider takes too long. */
+function answered<T>(asked: Promise<T>, timeoutMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(unavailable(new Error(`no answer in ${timeoutMs} ms`)))
+    const timer = setTimeout(late, timeoutMs)
+    asked.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+/**
+ * The official client fetches the provider's keys for every token whose key it does not know. Tokens under a key that never
+ * verified one take turns here, and after a key that the provider does not have the next one waits a while.
+ */
+function providerKeys() {
+  const verified = new Set<string>()
+  let last: Promise<unknown> = Promise.resolve()
+  let missedAt = Number.NEGATIVE_INFINITY
+  async function first<T>(kid: string, verify: () => Promise<T>): Promise<T> {
+    if (!verified.has(kid) && performance.now() - missedAt < NEW_KEY_MS) throw invalid()
+    try {
+      const payload = await verify()
+      verified.add(kid)
+      return payload
+    } catch (error) {
+      if (reasonOf(error) === TokenVerificationErrorReason.JWKKidMismatch)
+        missedAt = performance.now()
+      throw error
+    }
+  }
+  return {
+    use<T>(kid: string, verify: () => Promise<T>): Promise<T> {
+      if (verified.has(kid)) return verify()
+      const result = last.then(() => first(kid, verify))
+      last = result.catch(() => undefined)
+      return result
+    },
+  }
+}
+
+/** The key that a token says it is signed with (RFC 7515 § 4.1.4). */
+function keyIdOf(token: string): string {
+  try {
+    return decodeProtectedHeader(token).kid ?? ''
+  } catch {
+    return '' // no JWT, which the verification refuses
+  }
+}
+
 /** The provider did not give its keys; anything else says something of the token. */
-const isProviderAway = (error: unknown) =>
-  error instanceof TokenVerificationError ? AWAY.includes(error.reason) : false
+const isProviderAway = (error: unknown) => AWAY.includes(reasonOf(error) ?? '')
+
+const reasonOf = (error: unknown) =>
+  error instanceof TokenVerificationError ? error.reason : undefined
 
 const invalid = (cause?: unknown) =>
   new AppError(

@@ -30,7 +30,7 @@ export const probes: Record<
 
   code_host: async ({ github_token }, { config, fixed }) =>
     keyOutcome(
-      await fixed(`${config.CODE_HOST_API_URL}/user`, {
+      await fixed(`${config.CODEHOST_API_URL}/user`, {
         headers: { ...bearer(github_token), accept: 'application/vnd.github+json' },
       }),
     ),

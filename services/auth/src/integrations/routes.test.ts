@@ -103,7 +103,7 @@ for (const [key, field, path] of [
   test(`the test of ${key} asks ${path} with the key and says in plain words what comes`, async (t) => {
     const outside = await outsideService(t, KEY)
     const { url } = outside
-    const hosts = { PODHOST_API_URL: url, CODE_HOST_API_URL: url, NOTES_API_URL: url }
+    const hosts = { PODHOST_API_URL: url, CODEHOST_API_URL: url, NOTES_API_URL: url }
     const auth = await testAuth(t, hosts)
     const { put, check } = clientOf(auth)
     assert.equal((await check(key)).ok, false)

@@ -5,12 +5,9 @@ const Url = z.url({ protocol: /^https?$/ })
 /** Where integrations are tested, and the deployment's own keys: what an org without its own falls back on. */
 export const integrationSettings = {
   PODHOST_API_URL: Url.default('https://api.runpod.io/v2').describe('API of the pod host'),
-  CODE_HOST_API_URL: Url.default('https://api.github.com').describe('API of the code host'),
+  CODEHOST_API_URL: Url.default('https://api.github.com').describe('API of the code host'),
   NOTES_API_URL: Url.default('https://api.notion.com').describe('API of the notes service'),
-  CODE_HOST_TOKEN: z
-    .string()
-    .optional()
-    .describe('Token of the code host, for public repositories'),
+  CODEHOST_TOKEN: z.string().optional().describe('Token of the code host, for public repositories'),
   NOTES_API_KEY: z.string().optional().describe('API key of the notes service'),
   GOOGLE_SERVICE_ACCOUNT: z
     .string()

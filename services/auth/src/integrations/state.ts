@@ -32,7 +32,7 @@ export function checkFields(key: IntegrationKey, names: readonly string[]): void
 /** The deployment's own values of an integration. */
 export function deploymentFields(key: IntegrationKey, config: Config): Fields {
   const all: Partial<Record<IntegrationKey, Fields>> = {
-    code_host: { github_token: config.CODE_HOST_TOKEN },
+    code_host: { github_token: config.CODEHOST_TOKEN },
     notes: { notes_api_key: config.NOTES_API_KEY },
     calendar: { google_service_account: config.GOOGLE_SERVICE_ACCOUNT },
     embeddings: {

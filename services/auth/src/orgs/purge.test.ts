@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, ask } from '@guildhall/bus/calls'
 import { busAs } from '@guildhall/bus/testing'
-import { purgeOrg, purgeOrgOf } from '@guildhall/contracts/orgs'
+import { forgetOrgOf, purgeOrg, purgeOrgOf } from '@guildhall/contracts/orgs'
 import { putSecret } from '@guildhall/contracts/secrets'
 import { addOrg, deactivateOrg } from '@guildhall/contracts/superadmin'
 import { createMachineToken } from '@guildhall/contracts/tokens'
@@ -25,6 +25,11 @@ async function deactivated(t: Parameters<typeof busAs>[0]) {
       asked.push(`${service} ${org_id}`)
       return {}
     })
+    answer(bus, forgetOrgOf(service), async ({ org_id }) => {
+      if (broken.has(service)) throw new AppError('unavailable', 'x.broken', 'it is broken')
+      asked.push(`${service} forgets ${org_id}`)
+      return {}
+    })
     await bus.nats.flush()
   }
   const params = { org_id: String(org.id) }
@@ -41,6 +46,24 @@ async function deactivated(t: Parameters<typeof busAs>[0]) {
     purge: (prefix = 'demo') => ask(operator, purgeOrg, { prefix }),
   }
 }
+
+test('a deactivation tells every service and names who did not hear it', async (t) => {
+  const { deactivate, asked, broken, org } = await deactivated(t)
+  broken.add('knowledge')
+  const { status, body } = await deactivate()
+  assert.deepEqual(
+    [status, body],
+    [
+      200,
+      {
+        deactivated: true,
+        acknowledged: ['ops'],
+        missing: [{ service: 'knowledge', reason: 'it is broken' }],
+      },
+    ],
+  )
+  assert.deepEqual(asked, [`ops forgets ${org.id}`])
+})
 
 test('an active org is not purged, nor is one that never was', async (t) => {
   const { purge, asked } = await deactivated(t)

@@ -1,8 +1,9 @@
 import { ask } from '@guildhall/bus/calls'
 import { tellChanged } from '@guildhall/bus/changed'
+import type { Bus } from '@guildhall/bus/connect'
 import { audit, enqueue } from '@guildhall/bus/outbox'
 import { changed } from '@guildhall/contracts/event'
-import { orgPurged, purgedServices, purgeOrgOf } from '@guildhall/contracts/orgs'
+import { type forgetOrgOf, orgPurged, purgedServices, purgeOrgOf } from '@guildhall/contracts/orgs'
 import { AppError } from '@guildhall/service/errors'
 import type { Deps } from '../deps.ts'
 import { earlierOwner, reservePrefix } from './prefix.ts'
@@ -14,10 +15,19 @@ import { lockOrgByPrefix, orgExists } from './queries.ts'
  */
 export async function purgeOrgWith(deps: Deps, prefix: string, by: Parameters<typeof audit>[1]) {
   const org_id = (await deleteOrg(deps, prefix, by)) ?? (await purgedBefore(deps, prefix))
+  return { org_id, ...(await askEvery(deps.bus, purgeOrgOf, org_id)) }
+}
+
+/** Asks every other service to do something about an org, and tells who did. */
+export async function askEvery(
+  bus: Bus,
+  callOf: typeof purgeOrgOf | typeof forgetOrgOf,
+  org_id: number,
+) {
   const answers = await Promise.all(
     purgedServices.map(async (service) => {
       try {
-        await ask(deps.bus, purgeOrgOf(service), { org_id })
+        await ask(bus, callOf(service), { org_id })
         return { service, reason: undefined }
       } catch (error) {
         if (!(error instanceof AppError)) throw error
@@ -26,7 +36,6 @@ export async function purgeOrgWith(deps: Deps, prefix: string, by: Parameters<ty
     }),
   )
   return {
-    org_id,
     acknowledged: answers.flatMap(({ service, reason }) => (reason === undefined ? service : [])),
     missing: answers.flatMap(({ service, reason }) =>
       reason === undefined ? [] : { service, reason },

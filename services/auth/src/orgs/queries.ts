@@ -24,6 +24,20 @@ export function allOrgs(db: Db): Promise<OrgRow[]> {
   return activeOrgs(db).orderBy('id').execute()
 }
 
+/**
+ * The active orgs on whose server somebody was at their last sign-in, the only ones of which they can be an officer; all
+ * where no sign-in told.
+ */
+export function orgsOfPerson(db: Db, chatUserId: string): Promise<OrgRow[]> {
+  return activeOrgs(db)
+    .where(
+      sql<boolean>`coalesce((select chat_server_id = any (server_ids) from chat_servers
+        where chat_user_id = ${chatUserId}), true)`,
+    )
+    .orderBy('id')
+    .execute()
+}
+
 const activeOrgs = (db: Db) => db.selectFrom('orgs').selectAll().where('active', '=', true)
 
 /** Inserts an org, or nothing where its prefix or chat server is taken. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ask } from '@guildhall/bus/calls'
+import { answer, ask } from '@guildhall/bus/calls'
 import { busAs } from '@guildhall/bus/testing'
+import { findKnowledgeSettings } from '@guildhall/contracts/knowledge-settings'
 import { type ModuleName, moduleNames } from '@guildhall/contracts/names'
 import {
   createOrg,
@@ -19,7 +20,7 @@ import { officer, signedIn, type TestAuth, testAuth } from '../testing.ts'
 async function busOf(
   t: Parameters<typeof busAs>[0],
   { settings }: TestAuth,
-  peer: 'operator' | 'gateway',
+  peer: 'operator' | 'gateway' | 'knowledge',
 ) {
   const bus = await busAs(t, { url: settings.NATS_URL, peer })
   return bus
@@ -45,6 +46,28 @@ test('a person sees the orgs that they may act on', async (t) => {
   }
 })
 
+test('roles are read only on the servers of the sign-in, however many orgs there are', async (t) => {
+  const { as, db } = await testAuth(t)
+  const orgs = Array.from({ length: 60 }, (_, n) => ({
+    prefix: `club${n}`,
+    name: `Club ${n}`,
+    chat_server_id: `9990000000000${10_000 + n}`,
+    officer_role_id: '1'.repeat(18),
+  }))
+  await db.insertInto('orgs').values(orgs).execute()
+  const server_ids = [servers.demo.id, servers.rival.id]
+  await db
+    .insertInto('chat_servers')
+    .values({ chat_user_id: people.officer.id, server_ids })
+    .execute()
+  const reply = await as({ caller: signedIn() }).call(listOrgs, {})
+  assert.ok(reply.status === 200, JSON.stringify(reply.body))
+  assert.deepEqual(
+    reply.body.organizations.map(({ prefix }) => prefix),
+    ['demo'],
+  )
+})
+
 test('name and description change alone or together', async (t) => {
   const { as, org } = await testAuth(t)
   const client = as({ caller: officer(), org })
@@ -55,6 +78,25 @@ test('name and description change alone or together', async (t) => {
   assert.ok(reply.status === 200)
   assert.deepEqual([reply.body.name, reply.body.description], ['Renamed', 'We meet on Fridays'])
   assert.equal((await client.call(putOrgSettings, { params, body: {} })).status, 400)
+})
+
+test('an org is shown with what knowledge keeps for it, and without that while knowledge does not answer', async (t) => {
+  const auth = await testAuth(t)
+  const client = auth.as({ caller: officer(), org: auth.org })
+  const config = async () => {
+    const reply = await client.call(getOrg, { params: { org_id: String(auth.org.id) } })
+    assert.ok(reply.status === 200, JSON.stringify(reply.body))
+    return reply.body.config
+  }
+  assert.deepEqual(await config(), {})
+  const knowledge = await busOf(t, auth, 'knowledge')
+  const asked: number[] = []
+  answer(knowledge, findKnowledgeSettings, async ({ org_id }) => {
+    asked.push(org_id)
+    return { own: { top_k: 3 } }
+  })
+  await knowledge.nats.flush()
+  assert.deepEqual([await config(), asked], [{ knowledge: { top_k: 3 } }, [auth.org.id]])
 })
 
 test('of ten officers who each switch off another module at once all are heard', async (t) => {

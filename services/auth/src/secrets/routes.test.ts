@@ -195,6 +195,9 @@ test('without SECRETS_KEY nothing is set, and the list still answers', async (t)
   const reply = await put('github_token', VALUE)
   assert.ok(reply.status === 503 && reply.body.code === 'secrets_key.unset')
   assert.ok((await list()).every(({ set }) => !set))
+  const knowledge = await busAs(t, { url: auth.settings.NATS_URL, peer: 'knowledge' })
+  const asked = { org_id: auth.org.id, names: ['embeddings_url'] }
+  assert.deepEqual(await ask(knowledge, findSecrets('knowledge'), asked), { secrets: {} })
 })
 
 test('a malformed SECRETS_KEY is a fault of the settings', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { busAs, TEST_INTERNAL_KEY } from '@guildhall/bus/testing'
+import { busAs, quietLog, TEST_INTERNAL_KEY } from '@guildhall/bus/testing'
 import { chatCallback, chatLogin } from '@guildhall/contracts/accounts'
 import { login, loginCallback } from '@guildhall/contracts/auth'
 import { createSealer } from '@guildhall/outbound/sealed'
@@ -31,7 +31,11 @@ async function logged(t: Parameters<typeof testAuth>[0]) {
   const client = createChat(config)
   const chat = { ...client, ...createGuildLists(client) }
   const access = createAccess({ chat, superadmins: [], now })
-  const signer = await openSigner(db, createSealer(config.SECRET_KEY, 'auth.signing_keys'))
+  const signer = await openSigner(
+    db,
+    createSealer(config.SECRET_KEY, 'auth.signing_keys'),
+    quietLog,
+  )
   const identities = createIdentities(config, now)
   const deps = { db, bus, log, config, chat, access, identities, signer, now }
   const app = buildApp({ service: 'auth', log, callerKey: key, ready: {} }, deps)

@@ -27,6 +27,15 @@ export async function useCode(trx: Trx, code: string, now: Date): Promise<ChatUs
   return used && { id: used.chat_user_id, username: used.username }
 }
 
+/** Remembers on which servers somebody is who has just signed in. */
+export async function rememberServers(trx: Trx, chat_user_id: string, server_ids: string[]) {
+  await trx
+    .insertInto('chat_servers')
+    .values({ chat_user_id, server_ids })
+    .onConflict((on) => on.column('chat_user_id').doUpdateSet({ server_ids }))
+    .execute()
+}
+
 /** Orgs on these chat servers. */
 export function orgsOnServers(db: Db, serverIds: string[]) {
   return db

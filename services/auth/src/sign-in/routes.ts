@@ -1,16 +1,16 @@
 import { audit, enqueue } from '@guildhall/bus/outbox'
 import { exchange, login, loginCallback, SIGN_IN_COOKIE, signedIn } from '@guildhall/contracts/auth'
 import type { App } from '@guildhall/service/app'
+import { isHttps } from '@guildhall/service/cookie-name'
 import { AppError } from '@guildhall/service/errors'
 import { z } from 'zod'
 import { noteDenied } from '../access/note-denied.ts'
 import { type ChatUser, chatUnavailable } from '../clients/chat.ts'
 import type { Config } from '../config.ts'
-import { isHttps } from '../cookies.ts'
 import type { Deps } from '../deps.ts'
 import { issuePair } from '../token-pairs/issue.ts'
 import { authorizeUrl } from './authorize.ts'
-import { insertCode, orgsOnServers, useCode } from './queries.ts'
+import { insertCode, orgsOnServers, rememberServers, useCode } from './queries.ts'
 import { signInCookie } from './state.ts'
 
 const Client = z.enum(['dashboard', 'client'])
@@ -59,7 +59,10 @@ export function signInRoutes(app: App, deps: Deps) {
       noteDenied(deps.log, 'not_officer', loginCallback, user.id)
       return back({ error: 'Unauthorized access: you hold the officer role of no org here' })
     }
-    const code = await db.transaction().execute((trx) => insertCode(trx, user, now()))
+    const code = await db.transaction().execute(async (trx) => {
+      await rememberServers(trx, user.id, serverIds)
+      return insertCode(trx, user, now())
+    })
     return back({ code })
   })
 

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { subkey } from '@guildhall/outbound/sealed'
+import { cookieName } from '@guildhall/service/cookie-name'
 import { EncryptJWT, jwtDecrypt } from 'jose'
 import { z } from 'zod'
-import { cookieHeader, cookieName } from '../cookies.ts'
+import { cookieHeader } from '../cookies.ts'
 import { randomValue } from '../hash.ts'
 
 /** Seconds in which a sign-in must come back (decisions.md § 0). */

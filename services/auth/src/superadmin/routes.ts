@@ -1,6 +1,7 @@
 import { tellChanged } from '@guildhall/bus/changed'
 import { audit, enqueue, type Outgoing } from '@guildhall/bus/outbox'
 import { changed } from '@guildhall/contracts/event'
+import { forgetOrgOf } from '@guildhall/contracts/orgs'
 import {
   addOrg,
   checkSuperadmin,
@@ -24,6 +25,7 @@ import type { OrgRow, Trx } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import { createOrgFrom } from '../orgs/create.ts'
 import { checkNotReserved, checkPrefix, prefixTaken, reservePrefix } from '../orgs/prefix.ts'
+import { askEvery } from '../orgs/purge.ts'
 import { knownOrg, lockOrg, orgPage, publisherPage, updateOrg } from '../orgs/queries.ts'
 import { shownOrg } from '../orgs/rules.ts'
 
@@ -54,7 +56,7 @@ export function superadminRoutes(app: App, deps: Deps) {
       await updateOrg(trx, org.id, { active: false })
       return audit(orgDeactivated, caller, org, { prefix })
     })
-    return { deactivated: true }
+    return { deactivated: true, ...(await askEvery(bus, forgetOrgOf, org.id)) }
   })
 
   app.implement(putOfficerRole, async ({ org, caller, body: { officer_role_id } }) => {

@@ -1,4 +1,10 @@
-import { ACCESS_TOKEN_SECONDS, REVOKED_BUCKET, REVOKED_COMPLETE } from '@guildhall/contracts/auth'
+import {
+  ACCESS_TOKEN_SECONDS,
+  REVOKED_BEAT,
+  REVOKED_BUCKET,
+  REVOKED_COMPLETE,
+  REVOKED_SILENCE_MS,
+} from '@guildhall/contracts/auth'
 import { Kvm } from '@nats-io/kv'
 import type { Deps } from '../deps.ts'
 import { listRevoked } from './queries.ts'
@@ -9,6 +15,8 @@ const KEEP_MS = 2 * ACCESS_TOKEN_SECONDS * 1000
 const AGAIN_MS = ACCESS_TOKEN_SECONDS * 1000
 /** Entries on their way at once: half an hour is enough for millions. */
 const BATCH = 200
+/** Several in the time after which a gateway stops to trust what it knows. */
+const BEAT_MS = REVOKED_SILENCE_MS / 4
 
 /** Makes the bucket of revoked tokens and writes it anew from the table after each connection, until `signal`. */
 export function keepRevokedBucket(
@@ -29,6 +37,9 @@ export function keepRevokedBucket(
     write().catch((error) =>
       bus.log.warn({ err: error }, 'The bucket of revoked tokens could not be written anew'),
     )
-  const timer = setInterval(again, AGAIN_MS)
-  signal.addEventListener('abort', () => clearInterval(timer))
+  const beat = () => {
+    if (!bus.nats.isClosed()) bus.nats.publish(`$KV.${REVOKED_BUCKET}.${REVOKED_BEAT}`)
+  }
+  const timers = [setInterval(again, AGAIN_MS), setInterval(beat, BEAT_MS)]
+  signal.addEventListener('abort', () => timers.forEach(clearInterval))
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { quietLog } from '@guildhall/bus/testing'
 import { refresh, revoke } from '@guildhall/contracts/auth'
 import { createSealer } from '@guildhall/outbound/sealed'
 import { people } from '@guildhall/sandbox/demo'
@@ -12,7 +13,11 @@ const FAMILIES = 30
 
 /** Pairs as as many sign-ins make them. */
 async function newPairs({ db, settings }: TestAuth) {
-  const signer = await openSigner(db, createSealer(settings.SECRET_KEY, 'auth.signing_keys'))
+  const signer = await openSigner(
+    db,
+    createSealer(settings.SECRET_KEY, 'auth.signing_keys'),
+    quietLog,
+  )
   const deps = { signer, now: () => new Date() }
   const one = () => db.transaction().execute((trx) => issuePair(trx, deps, people.officer))
   return Promise.all(Array.from({ length: FAMILIES }, one))

@@ -11,16 +11,19 @@ import { sha256 } from '../hash.ts'
  * revocation at once would else leave a pair that the revocation has not seen.
  */
 export async function lockPair(trx: Trx, refreshToken: string): Promise<PairRow | undefined> {
-  const find = () =>
-    trx
-      .selectFrom('token_pairs')
-      .selectAll()
-      .where('refresh_sha256', '=', sha256(refreshToken))
-      .executeTakeFirst()
-  const found = await find()
+  const found = await pairOf(trx, refreshToken)
   if (!found) return undefined
   await lockFamily(trx, found.family_id)
-  return find() // as it is now that nobody else works on the family
+  return pairOf(trx, refreshToken) // as it is now that nobody else works on the family
+}
+
+/** The pair of a refresh token, not locked. */
+export function pairOf(trx: Trx, refreshToken: string): Promise<PairRow | undefined> {
+  return trx
+    .selectFrom('token_pairs')
+    .selectAll()
+    .where('refresh_sha256', '=', sha256(refreshToken))
+    .executeTakeFirst()
 }
 
 async function lockFamily(trx: Trx, familyId: string) {
@@ -56,6 +59,11 @@ export async function familyOfAccess(trx: Trx, jti: string): Promise<string | un
     .where('access_jti', '=', jti)
     .executeTakeFirst()
   return row?.family_id
+}
+
+/** Revokes families in one order for everybody, so that two who do it with the same ones never wait for each other. */
+export async function revokeFamilies(trx: Trx, familyIds: readonly string[], now: Date) {
+  for (const id of [...new Set(familyIds)].sort()) await revokeFamily(trx, id, now)
 }
 
 /** Deletes a family's refresh tokens and ends those of its access tokens that still count. */

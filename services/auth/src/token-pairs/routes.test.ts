@@ -1,19 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { refresh, revoke } from '@guildhall/contracts/auth'
+import { quietLog } from '@guildhall/bus/testing'
+import { logout, refresh, revoke } from '@guildhall/contracts/auth'
 import { createSealer } from '@guildhall/outbound/sealed'
 import { people } from '@guildhall/sandbox/demo'
-import { decodeJwt } from 'jose'
-import { callerOf, type TestAuth, testAuth } from '../testing.ts'
+import { decodeJwt, decodeProtectedHeader } from 'jose'
+import { callerOf, signedIn, type TestAuth, testAuth } from '../testing.ts'
 import { issuePair } from './issue.ts'
 import { GRACE_MS } from './routes.ts'
 import { openSigner } from './signer.ts'
 
 const DAY_MS = 86_400_000
 
+const sealerOf = (key: string) => createSealer(key, 'auth.signing_keys')
+
 /** A pair as a sign-in makes it. */
 async function newPair({ db, settings, clock }: TestAuth) {
-  const signer = await openSigner(db, createSealer(settings.SECRET_KEY, 'auth.signing_keys'))
+  const signer = await openSigner(db, sealerOf(settings.SECRET_KEY), quietLog)
   const now = () => new Date(Date.now() + clock.ahead)
   return db.transaction().execute((trx) => issuePair(trx, { signer, now }, people.officer))
 }
@@ -105,8 +108,38 @@ test('tokens are stored only as hashes', async (t) => {
 test('ten that start at once make one signing key', async (t) => {
   const auth = await testAuth(t)
   await auth.db.deleteFrom('signing_keys').execute()
-  const sealer = createSealer(auth.settings.SECRET_KEY, 'auth.signing_keys')
-  await Promise.all(Array.from({ length: 10 }, () => openSigner(auth.db, sealer)))
+  const sealer = sealerOf(auth.settings.SECRET_KEY)
+  await Promise.all(Array.from({ length: 10 }, () => openSigner(auth.db, sealer, quietLog)))
   const { length } = await auth.db.selectFrom('signing_keys').select('kid').execute()
   assert.equal(length, 1)
+})
+
+test('two sessions that end each other at once never wait for one another', async (t) => {
+  const auth = await testAuth(t)
+  const pairs = await Promise.all(Array.from({ length: 2 }, () => newPair(auth)))
+  const [first, second] = pairs
+  assert.ok(first && second)
+  const end = (own: typeof first, other: typeof first) => {
+    const caller = { ...signedIn(), token_id: decodeJwt(own.access_token).jti ?? '' }
+    const body = { refresh_token: other.refresh_token }
+    return auth.as({ caller }).call(logout, { body })
+  }
+  const replies = await Promise.all(
+    Array.from({ length: 10 }, (_, n) => (n % 2 ? end(first, second) : end(second, first))),
+  )
+  assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]))
+  assert.equal((await auth.db.selectFrom('token_pairs').select('id').execute()).length, 0)
+})
+
+test('with another SECRET_KEY a new key signs and the tokens of before count no more', async (t) => {
+  const auth = await testAuth(t)
+  const before = await openSigner(auth.db, sealerOf(auth.settings.SECRET_KEY), quietLog)
+  const after = await openSigner(auth.db, sealerOf('another-secret-key-of-32-characters'), quietLog)
+  const kids = async (signer: typeof before) =>
+    (await signer.publicKeys()).keys.map(({ kid }) => kid)
+  assert.equal((await kids(after)).length, 1)
+  assert.equal((await kids(before)).length, 1)
+  assert.notDeepEqual(await kids(after), await kids(before))
+  const { token } = await after.sign(people.officer, new Date())
+  assert.deepEqual([decodeProtectedHeader(token).kid], await kids(after))
 })

@@ -20,12 +20,13 @@ import { deleteSession, sessionOf } from '../accounts/sessions.ts'
 import type { PairRow, Trx } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import { issuePair } from './issue.ts'
-import { jwks } from './jwks.ts'
 import {
   familyOfAccess,
   lockPair,
   markSpent,
+  pairOf,
   revokeAccess,
+  revokeFamilies,
   revokeFamily,
   successorUsed,
 } from './queries.ts'
@@ -34,7 +35,7 @@ import {
 export const GRACE_MS = 30_000
 
 export function tokenPairRoutes(app: App, deps: Deps) {
-  const { db, bus, config, now } = deps
+  const { db, bus, config, signer, now } = deps
 
   app.implement(refresh, async ({ body }) => {
     const pair = await db.transaction().execute((trx) => rotate(trx, deps, body.refresh_token))
@@ -68,7 +69,7 @@ export function tokenPairRoutes(app: App, deps: Deps) {
 
   app.implement(getName, async ({ caller }) => ({ name: caller.username }))
   app.implement(validToken, async () => ({ status: 'success', valid: true, expired: false }))
-  app.implement(getJwks, async () => jwks(db))
+  app.implement(getJwks, () => signer.publicKeys())
 
   /** Nothing where the token does not count. Of many who send it at once, all but the first fall under the grace. */
   async function rotate(trx: Trx, deps: Deps, token: string): Promise<TokenPair | undefined> {
@@ -92,11 +93,11 @@ export function tokenPairRoutes(app: App, deps: Deps) {
 
 /** Ends the access token presented with its family, and the family of the refresh token sent along. */
 async function endSession(trx: Trx, { now }: Deps, caller: Caller, refreshToken?: string) {
-  const sent = refreshToken === undefined ? undefined : await lockPair(trx, refreshToken)
-  if (sent) await revokeFamily(trx, sent.family_id, now())
+  const sent = refreshToken === undefined ? undefined : await pairOf(trx, refreshToken)
+  const own = caller.kind === 'platform' ? await familyOfAccess(trx, caller.token_id) : undefined
+  const families = [sent?.family_id, own].filter((id) => id !== undefined)
+  await revokeFamilies(trx, families, now())
   if (caller.kind === 'platform') {
-    const family = await familyOfAccess(trx, caller.token_id)
-    if (family) await revokeFamily(trx, family, now())
     await revokeAccess(trx, caller.token_id, new Date(caller.expires_at * 1000))
     await enqueue(trx, audit(sessionRevoked, caller, undefined, { username: caller.username }))
   } else if (sent) {

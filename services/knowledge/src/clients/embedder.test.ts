@@ -9,9 +9,8 @@ import { createEmbedder } from './embedder.ts'
 
 test('passages go in batches of 64 and keep their order; queries have the prefix and are asked once', async (t) => {
   const { world, settings } = await testEmbedder(t)
-  const secrets = { EMBEDDINGS_API_KEY: 'k', EMBEDDINGS_QUERY_PREFIX: 'query: ' }
-  const embedder = createEmbedder({ ...settings, ...secrets }, quietLog)
-  assert.ok(embedder)
+  const asks = { url: settings.EMBEDDINGS_URL, model: 'words', key: 'k', prefix: 'query: ' }
+  const embedder = createEmbedder(asks, new Map(), quietLog)
   const texts = Array.from({ length: 300 }, (_, n) => `word${n}`)
   const vectors = await embedder.passages(texts)
   assert.deepEqual(

@@ -1,10 +1,8 @@
 import { EMBEDDING_LENGTH } from '@guildhall/contracts/knowledge'
-import { outbound } from '@guildhall/outbound/fetch'
+import { type OutboundRequest, outbound } from '@guildhall/outbound/fetch'
 import { AppError } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
-import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import type { Config } from '../config.ts'
 
 /** Texts of one request (decisions.md § 3). */
 const BATCH = 64
@@ -13,47 +11,41 @@ const AT_ONCE = 4
 const TIMEOUT_MS = 30_000
 /** Somebody waits for a search, and has the text search to fall back on. */
 const QUERY_TIMEOUT_MS = 5_000
-/** 4 kB each. */
-const QUERIES_KEPT = 2_000
 
 const Answer = z.object({
   data: z.array(z.object({ index: z.int(), embedding: z.array(z.number()) })),
 })
 
-export type Embedder = NonNullable<ReturnType<typeof createEmbedder>>
-type Settings = Pick<
-  Config,
-  'EMBEDDINGS_URL' | 'EMBEDDINGS_MODEL' | 'EMBEDDINGS_API_KEY' | 'EMBEDDINGS_QUERY_PREFIX'
->
+/** Where an embedder is and what is asked of it. */
+export interface EmbedderSettings {
+  url: string
+  model: string
+  key: string | undefined
+  /** Text put before queries. */
+  prefix: string
+  /** Set for the URL of an officer, which is fetched from the public internet only. */
+  guard?: NonNullable<OutboundRequest['guard']>
+}
 
-/** The embedder over its OpenAI-compatible API; nothing where EMBEDDINGS_URL is unset. */
-export function createEmbedder(config: Settings, log: Log) {
-  const { EMBEDDINGS_URL, EMBEDDINGS_MODEL: model, EMBEDDINGS_QUERY_PREFIX: prefix } = config
-  if (!EMBEDDINGS_URL) return undefined
-  const url = `${EMBEDDINGS_URL.replace(/\/+$/, '')}/embeddings`
-  const key = config.EMBEDDINGS_API_KEY
-  const queries = new LRUCache<string, Float32Array>({ max: QUERIES_KEPT })
+/** Vectors of queries asked before; entries of different embedders have different keys. */
+export interface KnownQueries {
+  get(key: string): Float32Array | undefined
+  set(key: string, vector: Float32Array): unknown
+}
+
+export type Embedder = ReturnType<typeof createEmbedder>
+
+/** An embedder over its OpenAI-compatible API. */
+export function createEmbedder(settings: EmbedderSettings, known: KnownQueries, log: Log) {
+  const { model, prefix } = settings
   let failing = false
-
-  async function ask(input: string[], limits: { timeoutMs: number; retries?: number }) {
-    const answer = await outbound({
-      service: 'embeddings',
-      url,
-      method: 'POST',
-      headers: key ? { authorization: `Bearer ${key}` } : {},
-      body: { model, input },
-      idempotent: true,
-      ...limits,
-    })
-    return vectorsOf(answer.json(), input.length)
-  }
 
   async function passages(texts: readonly string[]): Promise<Float32Array[]> {
     const vectors: Float32Array[] = []
     for (let at = 0; at < texts.length; at += BATCH * AT_ONCE) {
       const group = texts.slice(at, at + BATCH * AT_ONCE)
       const batches = Array.from({ length: Math.ceil(group.length / BATCH) }, (_, n) =>
-        ask(group.slice(n * BATCH, (n + 1) * BATCH), { timeoutMs: TIMEOUT_MS }),
+        embed(settings, group.slice(n * BATCH, (n + 1) * BATCH), { timeoutMs: TIMEOUT_MS }),
       )
       vectors.push(...(await Promise.all(batches)).flat())
     }
@@ -61,16 +53,17 @@ export function createEmbedder(config: Settings, log: Log) {
   }
 
   async function query(text: string): Promise<Float32Array | undefined> {
-    const known = queries.get(text)
-    if (known) return known
+    const asked = JSON.stringify([settings.url, model, prefix, text])
+    const before = known.get(asked)
+    if (before) return before
     const limits = { timeoutMs: QUERY_TIMEOUT_MS, retries: 0 }
-    const answer = await ask([prefix + text], limits).catch(refusal)
+    const answer = await embed(settings, [prefix + text], limits).catch(refusal)
     const vector = answer instanceof AppError ? undefined : answer[0]
     if (answer instanceof AppError && !failing)
       log.warn({ err: answer }, 'The embedder fails; searches go by text alone')
     if (vector && failing) log.info('The embedder answers again')
     failing = vector === undefined
-    if (vector) queries.set(text, vector)
+    if (vector) known.set(asked, vector)
     return vector
   }
 
@@ -81,6 +74,24 @@ export function createEmbedder(config: Settings, log: Log) {
     /** The vector of a query, or nothing while the embedder fails: then the search goes by text alone. */
     query,
   }
+}
+
+async function embed(
+  { url, model, key, guard }: EmbedderSettings,
+  input: string[],
+  limits: { timeoutMs: number; retries?: number },
+): Promise<Float32Array[]> {
+  const answer = await outbound({
+    service: 'embeddings',
+    url: `${url.replace(/\/+$/, '')}/embeddings`,
+    method: 'POST',
+    headers: key ? { authorization: `Bearer ${key}` } : {},
+    body: { model, input },
+    idempotent: true,
+    ...(guard && { guard }),
+    ...limits,
+  })
+  return vectorsOf(answer.json(), input.length)
 }
 
 function refusal(error: unknown): AppError {
@@ -107,5 +118,5 @@ const unusable = (what: string) =>
   new AppError(
     'upstream',
     'embeddings.unusable',
-    `The embedder answered ${what}. Check EMBEDDINGS_URL and EMBEDDINGS_MODEL: the model must make ${EMBEDDING_LENGTH} numbers.`,
+    `The embedder answered ${what}. Check its URL and its model, under the org's integrations or in the deployment's settings: the model must make ${EMBEDDING_LENGTH} numbers.`,
   )

@@ -5,6 +5,7 @@ import { readMarkdown } from './markdown.ts'
 import { tooComplex } from './text.ts'
 
 type Page = ReturnType<typeof parseHTML>['document']
+type Element = Page['body']
 
 /** Never part of what a page says. */
 const CLUTTER =
@@ -21,6 +22,11 @@ const DEEPEST_SCORED = 200
 /** These have no end tag, or may lack it without nesting any deeper. */
 const UNNESTED =
   /^(area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr|p|li|d[td]|t[rdh]|thead|tbody|tfoot|option|optgroup|colgroup|r[tp]|path|rect|circle|line)$/
+
+const SLICE_CHARS = 20_000
+/** What begins a block of its own, so a page can be cut before it. */
+const BLOCK = /^(p|div|h[1-6]|ul|ol|dl|table|pre|blockquote|section|article|figure|hr)$/i
+const BOX = /^(div|main|article|section)$/i
 
 /** The main content of a page as readable text, the whole body where no main content stands out, and its title. */
 export function readHtml(source: string): { title: string | null; text: string } {
@@ -64,5 +70,32 @@ function titleOf(document: Page): string | null {
   return texts.map((text: string) => text.replace(/\s+/g, ' ').trim()).find(Boolean) ?? null
 }
 
-/** Through Markdown, so that tables, lists and code read the same as in a Markdown file. */
-const htmlToText = (html: string): string => readMarkdown(NodeHtmlMarkdown.translate(html)).text
+/** Readable text of HTML, through Markdown, so that tables, lists and code read the same as in a Markdown file. */
+export const htmlToText = (html: string): string =>
+  slices(html)
+    .map((slice) => readMarkdown(NodeHtmlMarkdown.translate(slice)).text)
+    .filter(Boolean)
+    .join('\n\n')
+
+/** The blocks in turns, as NodeHtmlMarkdown takes quadratic time in what it is given at once (1 MB of paragraphs: 2 s). */
+function slices(html: string): string[] {
+  let parent: Element = parseHTML(`<html><body>${html}</body></html>`).document.body
+  while (onlyBox(parent)) parent = onlyBox(parent) ?? parent
+  const found: string[] = []
+  let slice = ''
+  for (const node of parent.childNodes) {
+    if (slice.length > SLICE_CHARS && BLOCK.test(node.nodeName)) {
+      found.push(slice)
+      slice = ''
+    }
+    slice += String(node)
+  }
+  return [...found, slice]
+}
+
+/** The one child that holds all that an element says. */
+function onlyBox(parent: Element): Element | null {
+  const [child, ...others] = [...parent.childNodes].filter((node) => node.textContent?.trim())
+  const box = others.length === 0 && child && BOX.test(child.nodeName)
+  return box ? (child as Element) : null
+}

@@ -7,6 +7,7 @@ import {
   search,
   uploadDocuments,
 } from '@guildhall/contracts/knowledge'
+import { putKnowledgeSettings, type SettingsChange } from '@guildhall/contracts/knowledge-settings'
 import { testKnowledge } from '../testing.ts'
 import { body, member, officer } from '../testing-bodies.ts'
 import { testEmbedder } from '../testing-embedder.ts'
@@ -90,6 +91,33 @@ test('an unchanged file writes nothing; another text, passage size or label does
   await first.stop()
   const second = await testKnowledge(t, { KNOWLEDGE_CHUNK_CHARS: '400' }, first.settings)
   assert.equal((await upload(second.as(officer(1)), [file('a.txt', 'A slow fox.')])).indexed, 1)
+})
+
+test('the passage size and overlap of the org apply when a file is sent again', async (t) => {
+  const { as, db } = await testKnowledge(t)
+  const alpha = as(officer(1))
+  const sentences = Array.from({ length: 12 }, (_, n) => `Sentence ${n} is short.`)
+  const files = [file('a.txt', sentences.join(' '))]
+  const set = (change: SettingsChange) =>
+    alpha.call(putKnowledgeSettings, { params: { org: 'org1' }, body: change })
+  const contents = async () => {
+    const rows = await db.selectFrom('chunks').select('content').orderBy('ordinal').execute()
+    return rows.map(({ content }) => content)
+  }
+  assert.equal((await upload(alpha, files)).indexed, 1)
+  assert.equal((await contents()).length, 1)
+  await set({ chunk_chars: 100 })
+  assert.equal((await contents()).length, 1) // not before it is sent
+  assert.equal((await upload(alpha, files)).indexed, 1)
+  const apart = await contents()
+  assert.equal(apart.length, 3)
+  await set({ chunk_overlap: 50 })
+  assert.equal((await upload(alpha, files)).indexed, 1)
+  assert.match((await contents())[1] ?? '', /^a\.txt\nSentence 2 is short\. Sentence 3/)
+  assert.equal((await upload(alpha, files)).unchanged, 1)
+  await set({ chunk_overlap: 0 })
+  assert.equal((await upload(alpha, files)).indexed, 1)
+  assert.deepEqual(await contents(), apart)
 })
 
 test('names become keys or are refused with the reason, and a key counts once an upload', async (t) => {

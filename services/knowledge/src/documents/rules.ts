@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto'
-import { MOST_CHUNKS, SourceKey } from '@guildhall/contracts/knowledge'
+import { type KnowledgeSettings, MOST_CHUNKS, SourceKey } from '@guildhall/contracts/knowledge'
 import { AppError } from '@guildhall/service/errors'
 
-/** The key of an uploaded file: `<folder>/<file name>` in lower case, other characters than a key's as `-`. */
+/** The key of an uploaded file: `<folder>/<file name>` in lower case, each other character than a key's as one `-`. */
 export function keyOfFile(folder: string, name: string): string {
-  const fileName = name.replace(/^.*[/\\]/s, '').toLowerCase()
+  const fileName = name
+    .replace(/^.*[/\\]/s, '')
+    .normalize('NFC') // macOS sends é as two characters
+    .toLowerCase()
   const usable = fileName.replace(/[^a-z0-9._:-]/gu, '-')
   if (!/[a-z0-9]/.test(usable.replace(/\.[^.]*$/, ''))) {
     throw refused(
@@ -19,12 +22,17 @@ export function keyOfFile(folder: string, name: string): string {
 const refused = (message: string) => new AppError('invalid', 'document.name', message)
 
 /** Equal for the same bytes cut in the same way: then nothing has to be written. */
-export const hashOfFile = (bytes: Uint8Array, chunkChars: number): string =>
-  `file:${createHash('sha256').update(bytes).digest('hex')}:${chunkChars}`
+export function hashOfFile(
+  bytes: Uint8Array,
+  { chunk_chars, chunk_overlap }: Pick<KnowledgeSettings, 'chunk_chars' | 'chunk_overlap'>,
+): string {
+  const overlap = chunk_overlap > 0 ? `+${chunk_overlap}` : ''
+  return `file:${createHash('sha256').update(bytes).digest('hex')}:${chunk_chars}${overlap}`
+}
 
-/** Throws if a file makes more passages than a source may have. */
-export function checkLength(passages: readonly string[]): void {
-  if (passages.length <= MOST_CHUNKS) return
-  const message = `The file makes ${passages.length} passages, and a source has at most ${MOST_CHUNKS}: split it, or have the operator raise KNOWLEDGE_CHUNK_CHARS`
+/** Throws if a file makes more passages than a source may have; `passages` may be an estimate from below. */
+export function checkLength(passages: number): void {
+  if (passages <= MOST_CHUNKS) return
+  const message = `The file makes ${passages} or more passages, and a source has at most ${MOST_CHUNKS}: split it, or raise chunk_chars in the knowledge settings of the org`
   throw new AppError('too_large', 'document.too_long', message)
 }

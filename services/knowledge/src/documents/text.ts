@@ -7,6 +7,11 @@ export function decodeText(bytes: Uint8Array): string {
   throw notText('it holds NUL characters, so it is a binary file')
 }
 
+/** Without the control characters that PDFs and other programs' files hold: Postgres keeps no U+0000 and no half of a pair. */
+export const storable = (text: string): string =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  text.replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/g, '').toWellFormed()
+
 /** One line end (\n), no blanks at line ends, at most one blank line in a row. */
 export function tidy(text: string): string {
   return text
@@ -48,3 +53,13 @@ export const tooComplex = () =>
     'document.too_complex',
     'The file takes too much time or memory to read. Split or simplify it and send it again.',
   )
+
+/** More fits no source: MOST_CHUNKS passages of the largest size that can be set. */
+const MOST_TEXT_CHARS = 20_000_000
+
+/** Throws `document.too_long` for a text that no passage size could fit into a source. */
+export function checkTextLength(chars: number): void {
+  if (chars <= MOST_TEXT_CHARS) return
+  const message = `The file holds more than ${MOST_TEXT_CHARS / 1e6} million characters, tables with their column names repeated: split it`
+  throw new AppError('too_large', 'document.too_long', message)
+}

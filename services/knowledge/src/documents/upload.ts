@@ -1,12 +1,17 @@
-import type { UploadedDocument } from '@guildhall/contracts/knowledge'
+import type { KnowledgeSettings, UploadedDocument } from '@guildhall/contracts/knowledge'
 import type { OrgRef, UploadedFile } from '@guildhall/contracts/route'
 import { AppError } from '@guildhall/service/errors'
 import type { Writer } from '../db.ts'
 import type { Deps } from '../deps.ts'
-import { splitPassages } from '../passages/split.ts'
+import { cutPassages } from '../passages/split.ts'
+import { noteRun } from '../runs/queries.ts'
+import { settingsOf } from '../settings/effective.ts'
 import { sourceByKey } from '../sources/queries.ts'
 import { type Draft, writeSource } from '../sources/write.ts'
 import { checkLength, hashOfFile, keyOfFile } from './rules.ts'
+
+/** Longest key in a run (interface.md, Limits). */
+const MOST_KEY_CHARS = 255
 
 export interface Upload {
   files: UploadedFile[]
@@ -15,33 +20,48 @@ export interface Upload {
   public: boolean
 }
 
-/** Makes each file a source, one after the other. A file that fails says why and stops none of the others. */
+/** Makes each file a source, one after the other, each with its run. A file that fails says why and stops none of the others. */
 export async function uploadFiles(
   deps: Deps,
   org: OrgRef,
   upload: Upload,
   by: Writer,
 ): Promise<UploadedDocument[]> {
+  const settings = await settingsOf(deps, org.id)
   const taken = new Map<string, string>()
   const results: UploadedDocument[] = []
   for (const file of upload.files) {
-    const result = { file: file.name, key: null as string | null, changed: false, chunks: 0 }
-    try {
-      const key = keyOfFile(upload.folder, file.name)
-      result.key = key
-      const earlier = taken.get(key)
-      if (earlier !== undefined) throw sameKey(earlier)
-      taken.set(key, file.name)
-      results.push({
-        ...result,
-        ...(await storeFile(deps, org, { file, key, upload, by })),
-        error: null,
-      })
-    } catch (error) {
-      results.push({ ...result, error: said(deps, error) })
-    }
+    const started_at = deps.now()
+    const started = performance.now()
+    const result = await uploadFile(deps, org, { file, upload, by, settings, taken })
+    const duration_ms = Math.round(performance.now() - started)
+    results.push(result)
+    const { changed, chunks, error } = result
+    const source_key = result.key ?? `${upload.folder}/${file.name}`.slice(0, MOST_KEY_CHARS)
+    const times = { started_at, duration_ms }
+    const run = { org_id: org.id, source_key, kind: 'upload' as const, changed, chunks, error }
+    await noteRun(deps.db, { ...run, ...times })
   }
   return results
+}
+
+async function uploadFile(
+  deps: Deps,
+  org: OrgRef,
+  { taken, ...storing }: Omit<Storing, 'key'> & { taken: Map<string, string> },
+): Promise<UploadedDocument> {
+  const { file, upload } = storing
+  const result = { file: file.name, key: null as string | null, changed: false, chunks: 0 }
+  try {
+    const key = keyOfFile(upload.folder, file.name)
+    result.key = key
+    const earlier = taken.get(key)
+    if (earlier !== undefined) throw sameKey(earlier)
+    taken.set(key, file.name)
+    return { ...result, ...(await storeFile(deps, org, { ...storing, key })), error: null }
+  } catch (error) {
+    return { ...result, error: said(deps, error) }
+  }
 }
 
 interface Storing {
@@ -49,11 +69,12 @@ interface Storing {
   key: string
   upload: Upload
   by: Writer
+  settings: KnowledgeSettings
 }
 
-async function storeFile(deps: Deps, org: OrgRef, { file, key, upload, by }: Storing) {
-  const chunkChars = deps.config.KNOWLEDGE_CHUNK_CHARS
-  const content_hash = hashOfFile(file.bytes, chunkChars)
+async function storeFile(deps: Deps, org: OrgRef, { file, key, upload, by, settings }: Storing) {
+  const { chunk_chars: chunkChars, chunk_overlap: chunkOverlap } = settings
+  const content_hash = hashOfFile(file.bytes, settings)
   const labels = { category: upload.category, public: upload.public, url: '' }
   const there = await sourceByKey(deps.db, org.id, key)
   const same = there?.version?.content_hash === content_hash
@@ -61,14 +82,10 @@ async function storeFile(deps: Deps, org: OrgRef, { file, key, upload, by }: Sto
     return { changed: false, chunks: there.version?.chunk_count ?? 0 }
 
   const { title, text } = await deps.extractor.extract(file.name, file.bytes)
-  const contents = splitPassages(text, { chunkChars, title })
-  checkLength(contents)
-  const passages = contents.map((content, ordinal) => ({
-    ordinal,
-    level: 0,
-    parent_ordinal: null,
-    content,
-  }))
+  checkLength(Math.ceil(text.replace(/\s+/g, '').length / chunkChars)) // before time goes into splitting
+  const cuts = cutPassages(text, { chunkChars, chunkOverlap, title })
+  checkLength(cuts.length)
+  const passages = cuts.map((cut, ordinal) => ({ ordinal, level: 0, parent_ordinal: null, ...cut }))
   const draft: Draft = { ...labels, key, title, content_hash, passages, vectors: null }
   const { changed } = await writeSource(deps, org, draft, by)
   return { changed, chunks: passages.length }

@@ -6,6 +6,10 @@ import { tooComplex } from './text.ts'
 /** For one file (decisions.md § 3: parsers in a worker with time and memory limits). */
 const TIME_LIMIT_MS = 10_000
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 }
+/** Buffers lie outside of the thread's heap and its limit. Of a Word document of 50 MB they take 160 MB. */
+const MOST_BUFFER_BYTES = 256 * 1024 * 1024
+/** A stream unpacks some 10 MB in that time. */
+const LOOK_EVERY_MS = 50
 /** A thread holds some 100 MB of parsers and their garbage, and starts in 0.3 s. */
 const IDLE_MS = 2_000
 
@@ -80,16 +84,33 @@ function askWorker(worker: Worker, file: object, timeLimitMs: number): Promise<A
   return new Promise((resolve) => {
     const finish = (answer: Answer | null) => {
       clearTimeout(timer)
+      stopWatch()
       worker.off('message', finish).off('exit', died)
       worker.unref()
       resolve(answer)
     }
     const died = () => finish(null)
     const timer = setTimeout(died, timeLimitMs)
+    const stopWatch = watchBuffers(worker, died)
     worker.on('message', finish).on('exit', died)
     worker.ref()
     worker.postMessage(file)
   })
+}
+
+/** Calls back once the thread's buffers are too large, which a busy thread is asked in between its own work. */
+function watchBuffers(worker: Worker, tooLarge: () => void): () => void {
+  let over = false
+  const watch = setInterval(async () => {
+    const { external_memory: bytes } = await worker
+      .getHeapStatistics()
+      .catch(() => ({ external_memory: 0 })) // it has ended meanwhile
+    if (bytes > MOST_BUFFER_BYTES && !over) tooLarge()
+  }, LOOK_EVERY_MS)
+  return () => {
+    over = true
+    clearInterval(watch)
+  }
 }
 
 const stopped = () =>
@@ -107,10 +128,10 @@ function refusalOf(error: unknown): Refusal {
 
 if (!isMainThread && parentPort) {
   const { extract } = await import('./extract.ts') // parsers are loaded in the thread only
-  parentPort.on('message', ({ name, bytes }: { name: string; bytes: Uint8Array }) => {
+  parentPort.on('message', async ({ name, bytes }: { name: string; bytes: Uint8Array }) => {
     let answer: Answer
     try {
-      answer = { extracted: extract(name, bytes) }
+      answer = { extracted: await extract(name, bytes) }
     } catch (error) {
       answer = { refusal: refusalOf(error) }
     }

@@ -1,25 +1,37 @@
 import type { Log } from '@guildhall/service/log'
 import type { Db } from '../db.ts'
-import type { PassageIndex } from '../search/index.ts'
+import type { Generations } from '../search/generations.ts'
 import {
+  currentVersion,
   forgetRemoved,
   indexRows,
   lackingVersion,
   makeCurrent,
-  markAllStale,
+  noteCopied,
   noteIndexed,
   removedVersions,
   unfinishedSources,
 } from './queries.ts'
+import type { SourceLock } from './source-lock.ts'
+
+export interface IndexerOptions {
+  db: Db
+  index: Generations
+  log: Log
+  alone: SourceLock
+}
 
 export type Indexer = ReturnType<typeof createIndexer>
 
 /**
  * Brings the index in line with the database, source by source. What is to be done stands in the database, so it can
- * fail or be cut off anywhere and be done again. One process writes the index (lock.ts): turns in memory suffice.
+ * fail or be cut off anywhere and be done again. Work on one source waits for each other: here by turns in memory,
+ * between processes by `alone`.
  */
-export function createIndexer({ db, index, log }: { db: Db; index: PassageIndex; log: Log }) {
-  const inTurn = turns()
+export function createIndexer({ db, index, log, alone }: IndexerOptions) {
+  const taken = turns()
+  const inTurn = <Result>(sourceId: string, work: () => Promise<Result>) =>
+    taken(sourceId, () => alone(sourceId, work))
   let catchingUp = false
   let left = 0
 
@@ -52,6 +64,16 @@ export function createIndexer({ db, index, log }: { db: Db; index: PassageIndex;
       )
     })
 
+  /** Writes the current version to the generation that a rebuild fills. Of a deleted source nothing is left to write. */
+  const copy = (sourceId: string) =>
+    inTurn(sourceId, async () => {
+      const { next } = await index.look()
+      if (!next) return
+      const version = await currentVersion(db, sourceId)
+      if (version) await (await index.opened(next)).write(await indexRows(db, version))
+      await noteCopied(db, sourceId)
+    })
+
   /** Settles every source that is not; one that fails does not stop the others and is tried at the next call. */
   async function settleAll(signal: AbortSignal) {
     const ids = await unfinishedSources(db)
@@ -69,11 +91,10 @@ export function createIndexer({ db, index, log }: { db: Db; index: PassageIndex;
     return { sources: ids.length, failed: failed.length }
   }
 
-  /** Finishes what the last process left; a new index gets every current version again. */
+  /** Finishes what the last process left; a new index lacks every current version. */
   async function catchUp(signal: AbortSignal) {
     catchingUp = true
     try {
-      if (index.created) await markAllStale(db)
       await settleAll(signal)
       if (!signal.aborted) await index.upkeep()
     } catch (error) {
@@ -85,6 +106,7 @@ export function createIndexer({ db, index, log }: { db: Db; index: PassageIndex;
 
   return {
     settle,
+    copy,
     settleAll,
     catchUp,
     /** Empty, or how many sources the catching up after the start still has before it. */

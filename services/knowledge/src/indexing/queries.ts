@@ -15,25 +15,30 @@ export interface ToIndex {
   public: boolean
 }
 
+const COLUMNS = ['versions.id', 'source_id', 'org_id', 'state', 'embedding_model'] as const
+
 /** What the index lacks of a source: the version to come, else the current one if its rows are not as they should be. */
 export async function lackingVersion(db: Db, sourceId: string): Promise<ToIndex | undefined> {
-  const columns = ['versions.id', 'source_id', 'org_id', 'state', 'embedding_model'] as const
   const coming = await db
     .selectFrom('versions')
     .innerJoin('sources', 'sources.id', 'source_id')
-    .select([...columns, 'versions.category', 'versions.public'])
+    .select([...COLUMNS, 'versions.category', 'versions.public'])
     .where('source_id', '=', sourceId)
     .where('state', '=', 'indexing')
     .executeTakeFirst()
-  if (coming) return coming
-  return db
+  return coming ?? currentOf(db, sourceId).where('index_stale', '=', true).executeTakeFirst()
+}
+
+/** What searches find of a source. */
+export const currentVersion = (db: Db, sourceId: string): Promise<ToIndex | undefined> =>
+  currentOf(db, sourceId).executeTakeFirst()
+
+const currentOf = (db: Db, sourceId: string) =>
+  db
     .selectFrom('sources')
     .innerJoin('versions', 'versions.id', 'current_version_id')
-    .select([...columns, 'sources.category', 'sources.public'])
+    .select([...COLUMNS, 'sources.category', 'sources.public'])
     .where('sources.id', '=', sourceId)
-    .where('index_stale', '=', true)
-    .executeTakeFirst()
-}
 
 /** The version as rows of the index. */
 export async function indexRows(db: Db, version: ToIndex): Promise<IndexRow[]> {
@@ -68,6 +73,7 @@ export async function makeCurrent(trx: Trx, { id, source_id }: ToIndex): Promise
     .selectFrom('versions')
     .select(['category', 'title', 'url', 'public', 'fetched_at', 'chunk_count', 'written_by'])
     .where('id', '=', id)
+    .where('state', '=', 'indexing') // another process may have been quicker
     .executeTakeFirst()
   if (!source || !version) return false
   const { fetched_at, chunk_count, written_by, ...labels } = version
@@ -83,15 +89,36 @@ export async function makeCurrent(trx: Trx, { id, source_id }: ToIndex): Promise
   return true
 }
 
-/** Notes that the index has the current version as it should be, unless its labels changed meanwhile. */
+/** Notes that the index has the current version as it should be, unless its labels or its vectors changed meanwhile. */
 export async function noteIndexed(db: Db, version: ToIndex) {
-  await db
-    .updateTable('sources')
-    .set({ index_stale: false })
-    .where('current_version_id', '=', version.id)
-    .where('category', '=', version.category)
-    .where('public', '=', version.public)
-    .execute()
+  await db.transaction().execute(async (trx) => {
+    const source = await trx
+      .selectFrom('sources')
+      .select('id')
+      .where('current_version_id', '=', version.id)
+      .where('category', '=', version.category)
+      .where('public', '=', version.public)
+      .forUpdate()
+      .executeTakeFirst()
+    // a statement of its own: one that waited for the lock would see the vectors as they were before
+    const unchanged = await trx
+      .selectFrom('versions')
+      .select('id')
+      .where('id', '=', version.id)
+      .where('embedding_model', 'is not distinct from', version.embedding_model)
+      .executeTakeFirst()
+    if (!source || !unchanged) return
+    await trx
+      .updateTable('sources')
+      .set({ index_stale: false })
+      .where('id', '=', source.id)
+      .execute()
+  })
+}
+
+/** Notes that the generation that a rebuild fills has the source. */
+export async function noteCopied(db: Db, sourceId: string) {
+  await db.updateTable('sources').set({ next_stale: false }).where('id', '=', sourceId).execute()
 }
 
 export async function removedVersions(db: Db, sourceId: string) {

@@ -29,13 +29,25 @@ const SEGMENTED_AT_ONCE = 20_000
  * ICU knows no words in) is cut, between graphemes. An empty text has no passages.
  */
 export function splitPassages(text: string, options: SplitOptions): string[] {
+  return cutPassages(text, options).map(({ content }) => content)
+}
+
+/** A passage, and how many code points at its beginning are the title line and what it repeats. */
+export interface Cut {
+  content: string
+  repeated: number
+}
+
+/** As `splitPassages`, saying of each passage what is not its own. */
+export function cutPassages(text: string, options: SplitOptions): Cut[] {
   const { chunkChars, chunkOverlap = 0, title = '' } = options
   const plain = text.replace(/\r\n?/g, '\n')
   const spans = paragraphs(plain).flatMap((paragraph) => pieces(plain, paragraph, chunkChars))
   const heading = title.trim() ? `${title.trim()}\n` : ''
-  return pack(spans, chunkChars, chunkOverlap).map(
-    ({ start, end }) => heading + plain.slice(start, end),
-  )
+  return pack(spans, chunkChars, chunkOverlap).map(({ start, fresh, end }) => ({
+    content: heading + plain.slice(start, end),
+    repeated: [...heading, ...plain.slice(start, fresh)].length,
+  }))
 }
 
 /** Trimmed paragraphs: stretches between blank lines. */
@@ -132,19 +144,28 @@ function trimmed(text: string, spans: Span[]): Span[] {
   })
 }
 
+/** A passage: from `start` to `end`, of which what comes before `fresh` stands in the passage before as well. */
+interface Packed {
+  start: number
+  fresh: number
+  end: number
+}
+
 /** Joins neighbouring spans into passages, starting a new one where the next span, or a whole paragraph, no longer fits. */
-function pack(spans: Span[], size: number, overlap: number): Span[] {
-  const passages: Span[] = []
+function pack(spans: Span[], size: number, overlap: number): Packed[] {
+  const passages: Packed[] = []
   let current: Span[] = []
+  let fresh = spans[0]?.start ?? 0
   for (const span of spans) {
     const first = current[0]
     if (first && endsPassage(first.start, span, size)) {
-      passages.push(joined(current))
+      passages.push(joined(current, fresh))
       current = repeated(current, span, size, overlap)
+      fresh = span.start
     }
     current.push(span)
   }
-  return current.length > 0 ? [...passages, joined(current)] : passages
+  return current.length > 0 ? [...passages, joined(current, fresh)] : passages
 }
 
 /** A paragraph that would fit a passage of its own is not begun in one where it does not fit. */
@@ -169,8 +190,8 @@ function repeated(passage: Span[], next: Span, size: number, overlap: number): S
   return passage.slice(from)
 }
 
-const joined = (spans: Span[]): Span => ({
+const joined = (spans: Span[], fresh: number): Packed => ({
   start: spans[0]?.start ?? 0,
+  fresh,
   end: spans.at(-1)?.end ?? 0,
-  sentence: false,
 })

@@ -1,15 +1,32 @@
 import assert from 'node:assert/strict'
 import { type Check, idsOf, passage, text } from './conformance-rows.ts'
 
+/** What one driver finds and another does not, by the design of its engine. */
+export interface WordPromises {
+  /** `runs` finds `running`. */
+  wordForms: boolean
+  /** Only a word that no row holds is read as its likely spelling; else look-alikes come after the right word. */
+  noLookAlikes: boolean
+}
+
 /** What every driver finds by words. */
-export function words(check: Check) {
-  check('word forms, case and accents do not matter', async (index) => {
+export function words(check: Check, promises: WordPromises) {
+  check('case and accents do not matter, nor do plurals', async (index) => {
     const row = passage('Résumés of the running DEPLOYMENTS')
     await index.write([row])
-    for (const query of ['resume', 'RÉSUMÉ', 'runs', 'deployed', 'deployment guide']) {
+    for (const query of ['resume', 'RÉSUMÉ', 'RUNNING', 'deployment', 'guide deployment']) {
       assert.deepEqual(idsOf(await text(index, query)), [row.id], query)
     }
   })
+
+  if (promises.wordForms)
+    check('word forms do not matter', async (index) => {
+      const row = passage('Résumés of the running DEPLOYMENTS')
+      await index.write([row])
+      for (const query of ['runs', 'deployed', 'deployment guide']) {
+        assert.deepEqual(idsOf(await text(index, query)), [row.id], query)
+      }
+    })
 
   check('the row with more and rarer words comes first', async (index) => {
     const both = passage('database migration')
@@ -35,11 +52,13 @@ export function words(check: Check) {
     assert.deepEqual(idsOf(await text(index, 'to be')), [rows[1]?.id])
   })
 
-  check('a right word brings no look-alikes, nor does a short one', async (index) => {
+  check('a right word comes before look-alikes, and a short one brings none', async (index) => {
     const rows = ['wallet', 'ballet', 'mallet', 'cat'].map((word) => passage(word))
     await index.write(rows)
     await index.upkeep()
-    assert.deepEqual(idsOf(await text(index, 'the wallet')), [rows[0]?.id])
+    const found = idsOf(await text(index, 'the wallet'))
+    assert.equal(found[0], rows[0]?.id)
+    if (promises.noLookAlikes) assert.equal(found.length, 1)
     assert.deepEqual(await text(index, 'bat'), [])
   })
 

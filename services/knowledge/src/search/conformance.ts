@@ -2,19 +2,21 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { type Check, idsOf, near, passage, pointing, text, vectorAt } from './conformance-rows.ts'
-import { syntax, words } from './conformance-words.ts'
+import { syntax, type WordPromises, words } from './conformance-words.ts'
 import type { PassageIndex } from './index.ts'
 
 /** Makes an empty index that is closed and removed after the test. */
 export type OpenIndex = (t: TestContext) => Promise<PassageIndex>
 
-/** Registers the tests that every driver of PassageIndex passes. */
-export function indexConformance(name: string, open: OpenIndex): void {
+const EVERYTHING: WordPromises = { wordForms: true, noLookAlikes: true }
+
+/** Registers the tests that every driver of PassageIndex passes, as far as its engine promises. */
+export function indexConformance(name: string, open: OpenIndex, promises = EVERYTHING): void {
   const check = (sentence: string, run: (index: PassageIndex) => Promise<void>) =>
     test(`${name}: ${sentence}`, async (t) => run(await open(t)))
   writing(check)
   scope(check)
-  words(check)
+  words(check, promises)
   syntax(check)
   vectors(check)
   closing(check)

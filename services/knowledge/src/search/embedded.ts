@@ -1,15 +1,16 @@
 import { AppError } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
 import { type Connection, connect, Index, type Table } from '@lancedb/lancedb'
-import type { IndexRow, PassageIndex } from './index.ts'
-import { ROW_SCHEMA, rowBatch } from './lance-rows.ts'
-import { integer, quoted, searchText, searchVector } from './lance-search.ts'
+import type { PassageIndex } from './index.ts'
+import { ROW_SCHEMA } from './lance-rows.ts'
+import { CELLS, integer, quoted, searchText, searchVector } from './lance-search.ts'
+import { joinedWrites } from './lance-writes.ts'
 
 const TABLE = 'passages'
-/** Rows of one commit: 1024 floats each, so 4 MB. */
-const BATCH_ROWS = 1000
-/** Up to here comparing with every vector takes some 10 ms and is exact (dependencies-lab.md § 5). */
-const FLAT_ROWS = 20_000
+/** Up to here comparing with every vector takes less than 10 ms (docs/performance.md). */
+const FLAT_ROWS = 5_000
+/** Vectors by which a cell of the vector index is found, and the most cells: all are searched, so more only cost time. */
+const ROWS_OF_CELL = 64
 /** Files of older states are kept this long for searches that still read them. */
 const KEEP_OLD_STATES_MS = 10 * 60_000
 /** Folding new rows into the indexes takes at most one part in ten of the writer's time. */
@@ -43,7 +44,7 @@ const spelled = () =>
 export interface EmbeddedOptions {
   dir: string
   log: Log
-  /** For tests: rows from which vectors are indexed by HNSW. */
+  /** For tests: rows from which vectors are indexed. */
   flatRows?: number
 }
 
@@ -58,7 +59,7 @@ export async function openEmbedded({
 }: EmbeddedOptions): Promise<PassageIndex> {
   const { connection, table, created } = await readable(dir, () => openTable(dir))
   const changes = writer()
-  const folding = folder(table, changes, log)
+  const folding = folder(table, { changes, log, flatRows })
   const searches = new Set<Promise<unknown>>()
   let closed = false
 
@@ -82,6 +83,7 @@ export async function openEmbedded({
     assertOpen()
     return changes.run(() => whileRunning(work))
   }
+  const writes = joinedWrites(table, change)
   const search = async <Found>(work: () => Promise<Found>): Promise<Found> => {
     assertOpen()
     const running = whileRunning(work)
@@ -93,22 +95,19 @@ export async function openEmbedded({
     created,
     async write(rows) {
       if (rows.length === 0) return
-      const batches = rowBatches(rows)
-      await change(() => upsert(table, batches))
+      await writes.add(rows)
       folding.soon()
     },
     async remove(org, versions) {
       if (versions.length === 0) return
       const listed = versions.map(quoted).join(', ')
+      writes.part()
       await change(() => table.delete(`org = ${integer(org)} and version in (${listed})`))
     },
     searchText: (query) => search(() => searchText(table, query)),
     searchVector: (query) => search(() => searchVector(table, query)),
     async upkeep() {
-      await change(async () => {
-        await folding.now()
-        await indexVectors(table, flatRows)
-      })
+      await change(folding.now)
     },
     async close() {
       if (closed) return
@@ -136,13 +135,17 @@ function writer() {
 }
 
 /** Folds written rows into the indexes and drops old files: soon after a write, but not so often that writers wait for it. */
-function folder(table: Table, changes: ReturnType<typeof writer>, log: Log) {
+function folder(
+  table: Table,
+  { changes, log, flatRows }: { changes: ReturnType<typeof writer>; log: Log; flatRows: number },
+) {
   let timer: NodeJS.Timeout | undefined
   let stopped = false
   let nextAt = 0
   const now = async () => {
     const started = performance.now()
     await table.optimize({ cleanupOlderThan: new Date(Date.now() - KEEP_OLD_STATES_MS) })
+    await indexVectors(table, flatRows)
     nextAt = performance.now() + FOLD_PAUSE_FACTOR * (performance.now() - started)
   }
   const fire = () => {
@@ -190,29 +193,25 @@ async function openTable(
   const table = await connection.createEmptyTable(TABLE, ROW_SCHEMA)
   await table.createIndex('text', { config: stemmed() })
   await table.createIndex('words', { config: spelled() })
-  await table.createIndex('org', { config: Index.bitmap() })
+  // each column that a search filters by: one without an index is read for every row
+  for (const column of ['org', 'public', 'model']) {
+    await table.createIndex(column, { config: Index.bitmap() })
+  }
   await table.createIndex('version', { config: Index.btree() })
   await table.createIndex('id', { config: Index.btree() })
   return { connection, table, created: true }
 }
 
-function rowBatches(rows: readonly IndexRow[]) {
-  const starts = Array.from(
-    { length: Math.ceil(rows.length / BATCH_ROWS) },
-    (_, n) => n * BATCH_ROWS,
-  )
-  return starts.map((from) => rowBatch(rows.slice(from, from + BATCH_ROWS)))
-}
-
-async function upsert(table: Table, batches: ReturnType<typeof rowBatches>): Promise<void> {
-  for (const batch of batches) {
-    await table.mergeInsert('id').whenMatchedUpdateAll().whenNotMatchedInsertAll().execute(batch)
-  }
-}
-
+/**
+ * RaBitQ (Gao and Long, SIGMOD 2024): a bit a dimension, from which the nearest are taken to be compared exactly. Made in
+ * seconds, where a graph (HNSW) of 100 000 vectors takes most of a minute. New rows are folded in by `optimize`.
+ */
 async function indexVectors(table: Table, flatRows: number): Promise<void> {
   const indexed = (await table.listIndices()).some(({ columns }) => columns.includes('vector'))
-  if (indexed || (await table.countRows('vector is not null')) < flatRows) return
-  const config = Index.hnswSq({ distanceType: 'cosine', numPartitions: 1 })
+  if (indexed) return
+  const rows = await table.countRows('vector is not null')
+  if (rows < flatRows) return
+  const numPartitions = Math.max(1, Math.min(CELLS, Math.floor(rows / ROWS_OF_CELL)))
+  const config = Index.ivfRq({ distanceType: 'cosine', numPartitions })
   await table.createIndex('vector', { config })
 }

@@ -1,33 +1,34 @@
-import type { SearchResult, search } from '@guildhall/contracts/knowledge'
-import type { z } from 'zod'
+import type { KnowledgeSettings, SearchQuery, SearchResult } from '@guildhall/contracts/knowledge'
+import { AppError } from '@guildhall/service/errors'
 import type { Deps } from '../deps.ts'
+import { settingsOf } from '../settings/effective.ts'
 import { fuse } from './fuse.ts'
-import type { Scope } from './index.ts'
+import type { Hit, Scope } from './index.ts'
 import { textsOfSpans, visiblePassages } from './queries.ts'
 import { joinedText, type Span, spansOf, withoutCovered } from './spans.ts'
 
 /** Hits that each of the two searches gives to the fusion (decisions.md § 3). */
 const CANDIDATES = 50
-/** What holds where the caller says nothing (interface.md, Org knowledge settings). */
-const DEFAULTS = { top_k: 8, window: 0, rrf_k: 60 }
 
-export type Query = z.output<(typeof search)['body']>
-
-/** Searches by words and by meaning at once. `dense` says whether the search by meaning ran. */
+/** Searches as the org's settings say, by words and by meaning at once. `dense` says whether the search by meaning ran. */
 export async function findPassages(
   deps: Deps,
   org: { id: number },
-  query: Query,
+  query: SearchQuery,
 ): Promise<{ results: SearchResult[]; dense: boolean }> {
   const { db, index, publishers } = deps
-  const { top_k = DEFAULTS.top_k, window = DEFAULTS.window, category } = query
-  const scope = { org: org.id, publishers: await publishers(), category, limit: CANDIDATES }
-  const [byText, byMeaning] = await Promise.all([
-    index.searchText({ ...scope, query: query.query }),
-    nearest(deps, scope, query),
+  const scope = { org: org.id, publishers: await publishers(), category: query.category }
+  const asked = { ...scope, limit: CANDIDATES }
+  const reading = settingsOf(deps, org.id)
+  // the words need no settings and nearly every mode needs the words, so they do not wait
+  const [settings, byText, byMeaning] = await Promise.all([
+    reading,
+    index.searchText({ ...asked, query: query.query }),
+    nearest(deps, asked, query, reading),
   ])
-  const legs = [byText, byMeaning ?? []].map((hits) => hits.map(({ id }) => id))
-  const fused = fuse(legs, DEFAULTS.rrf_k)
+  const { top_k = settings.top_k, window = settings.window } = query
+  const { legs, weights } = legsOf(settings, byText, byMeaning)
+  const fused = fuse(legs, settings.rrf_k, weights)
   const ids = fused.map(({ id }) => id)
   const passages = ids.length > 0 ? await visiblePassages(db, scope, ids) : []
   const byId = new Map(passages.map((passage) => [passage.id, passage]))
@@ -41,17 +42,46 @@ export async function findPassages(
   return { results, dense: byMeaning !== undefined }
 }
 
-/** The nearest passages by the caller's own vector, else by the embedder's; nothing where neither is to be had. */
+/** In mode `vector` the words count only where the search by meaning did not run. */
+function legsOf({ mode }: KnowledgeSettings, byText: Hit[], byMeaning: Near | undefined) {
+  const idsOf = (hits: Hit[]) => hits.map(({ id }) => id)
+  if (!byMeaning) return { legs: [idsOf(byText)], weights: [1] }
+  if (mode === 'vector') return { legs: [idsOf(byMeaning.hits)], weights: [1] }
+  return { legs: [idsOf(byText), idsOf(byMeaning.hits)], weights: [1, byMeaning.weight] }
+}
+
+/** What the search by meaning found, and how much it counts beside the words. */
+interface Near {
+  hits: Hit[]
+  weight: number
+}
+
+/** The nearest passages by the caller's own vector, else by the embedder's; nothing where neither is to be had or wanted. */
 async function nearest(
-  { index, embedder, config }: Deps,
+  deps: Deps,
   scope: Scope,
-  { query, embedding, embedding_model }: Query,
-) {
-  const vector = embedding ? Float32Array.from(embedding) : await embedder?.query(query)
-  const model = embedding ? embedding_model : embedder?.model
-  if (!vector || model === undefined) return undefined
-  const maxDistance = config.KNOWLEDGE_MAX_DISTANCE
-  return index.searchVector({ ...scope, vector, model, maxDistance })
+  query: SearchQuery,
+  reading: Promise<KnowledgeSettings>,
+): Promise<Near | undefined> {
+  const { mode, max_distance: maxDistance } = await reading
+  const found = mode === 'text' ? undefined : await vectorOf(deps, scope.org, query)
+  if (!found) return undefined
+  const hits = await deps.index.searchVector({ ...scope, ...found, maxDistance })
+  const { EMBEDDINGS_MODEL, EMBEDDINGS_WEIGHT } = deps.config
+  return { hits, weight: found.model === EMBEDDINGS_MODEL ? EMBEDDINGS_WEIGHT : 1 }
+}
+
+async function vectorOf({ embedderOf }: Deps, orgId: number, query: SearchQuery) {
+  const { embedding, embedding_model: model } = query
+  if (embedding && model !== undefined) return { vector: Float32Array.from(embedding), model }
+  const embedder = await embedderOf(orgId).catch(noneForNow)
+  const vector = await embedder?.query(query.query)
+  return embedder && vector && { vector, model: embedder.model }
+}
+
+/** While nobody knows which embedder the org has, the words must do. */
+function noneForNow(error: unknown): undefined {
+  if (!(error instanceof AppError)) throw error
 }
 
 function shown({ best }: Span, texts: readonly string[]): SearchResult {

@@ -36,6 +36,16 @@ test('one list keeps its order and no list is nothing', () => {
   assert.deepEqual(ids([[], []]), [])
 })
 
+test('a list that is trusted less adds less', () => {
+  assert.deepEqual(
+    fuse([['a', 'b'], ['b']], 1, [1, 0.3]),
+    [
+      { id: 'b', score: 1 / 3 + 0.3 / 2 },
+      { id: 'a', score: 1 / 2 },
+    ].toSorted((one, other) => other.score - one.score),
+  )
+})
+
 test('a repeated id counts once', () => {
   assert.deepEqual(fuse([['a', 'a', 'b']], 1), [
     { id: 'a', score: 1 / 2 },

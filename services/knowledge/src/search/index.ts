@@ -1,3 +1,8 @@
+/** What rows look like in an index. Raised with every change of that; indexes of another layout are made again. */
+export const LAYOUT = 'v1'
+/** Names of generations: their layout, and some letters of their own. */
+export const GENERATION = /^v\d+-[0-9a-f]{8}$/
+
 /** A passage or summary as the index holds it. The database holds the truth; the index can be made again from it. */
 export interface IndexRow {
   id: string
@@ -50,7 +55,10 @@ export interface PassageIndex {
   /** Adds rows and replaces those of the same id, so a failed write can be repeated and labels changed. */
   write(rows: readonly IndexRow[]): Promise<void>
   remove(org: number, versions: readonly string[]): Promise<void>
-  /** Ranked by the words; word forms, accents and case do not matter, and a word found nowhere is read as its likely spelling. */
+  /**
+   * Ranked by the words; accents and case do not matter, and a word found nowhere is read as its likely spelling. Word
+   * forms do not matter in the embedded index; Meilisearch knows only beginnings of words (conformance-words.ts).
+   */
   searchText(query: TextQuery): Promise<Hit[]>
   searchVector(query: VectorQuery): Promise<Hit[]>
   /** Keeps searches fast and the disk small; to be called from time to time. Spelling help covers all rows after it. */

@@ -33,7 +33,7 @@ export const ROW_SCHEMA = new Schema([
   new Field('vector', vectorType, true),
 ])
 
-/** Rows as one Arrow batch: LanceDB takes these many times faster than objects. */
+/** Rows as one Arrow batch, their lengths asserted: LanceDB takes these many times faster than objects. */
 export function rowBatch(rows: readonly IndexRow[]): Table {
   const column = (type: Utf8 | Int32 | Bool, value: (row: IndexRow) => unknown) =>
     vectorFromArray(rows.map(value), type)
@@ -53,14 +53,17 @@ export function rowBatch(rows: readonly IndexRow[]): Table {
   })
 }
 
+/** Throws where a vector is of another length: a longer one would run into the next row. */
+export function assertLengths(rows: readonly IndexRow[]): void {
+  if (rows.some(({ vector }) => vector && vector.length !== VECTOR_LENGTH))
+    throw new RangeError(`A vector has ${VECTOR_LENGTH} numbers`)
+}
+
 function vectorColumn(rows: readonly IndexRow[]): Vector<FixedSizeList<Float32>> {
   const values = new Float32Array(rows.length * VECTOR_LENGTH)
   const present = new Uint8Array(Math.ceil(rows.length / 8)) // a bit a row, lowest first
   for (const [index, { vector }] of rows.entries()) {
     if (!vector) continue
-    // A longer one would run into the next row.
-    if (vector.length !== VECTOR_LENGTH)
-      throw new RangeError(`A vector has ${VECTOR_LENGTH} numbers`)
     values.set(vector, index * VECTOR_LENGTH)
     present[index >> 3] = (present[index >> 3] ?? 0) | (1 << (index & 7))
   }

@@ -3,10 +3,12 @@ import type { Hit, Scope, TextQuery, VectorQuery } from './index.ts'
 import { exactQuery, spellingQuery } from './lance-text.ts'
 import { parseQuery } from './query.ts'
 
-/** Candidates HNSW keeps while it looks: recall 0.98 at 100 for ten results; we ask for 50. */
-const HNSW_EF = 200
-/** Exact distances are computed for this many times the limit, because the index holds rounded vectors. */
-const HNSW_REFINE = 2
+/** Cells of the vector index. All are searched, so that what is found does not hang on how well the vectors cluster. */
+export const CELLS = 64
+/** Exact distances are computed for this many times the limit, because the index holds a bit a dimension. */
+const REFINE = 4
+/** And for so many at least: of few candidates too many are the wrong ones. */
+const LEAST_REFINED = 200
 
 /** The rows that hold the words of a query, and those with likely spellings of words that no row holds. */
 export async function searchText(table: Table, query: TextQuery): Promise<Hit[]> {
@@ -50,13 +52,13 @@ async function matches(table: Table, text: FullTextQuery, query: TextQuery): Pro
   return ranked(rows, (row) => -row._score)
 }
 
-/** The rows whose vectors are nearest, by HNSW where there is one and else exactly. */
+/** The rows whose vectors are nearest, by the vector index where there is one and else exactly. */
 export async function searchVector(table: Table, query: VectorQuery): Promise<Hit[]> {
   const rows = await table
     .vectorSearch(query.vector)
     .distanceType('cosine')
-    .ef(Math.max(HNSW_EF, query.limit))
-    .refineFactor(HNSW_REFINE)
+    .nprobes(CELLS)
+    .refineFactor(Math.max(REFINE, Math.ceil(LEAST_REFINED / query.limit)))
     .where(`(${visible(query)}) and model = ${quoted(query.model)}`)
     .select(['id', 'version', '_distance'])
     .limit(query.limit)

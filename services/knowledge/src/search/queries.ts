@@ -48,14 +48,16 @@ export function visiblePassages(
   return query.execute()
 }
 
-/** The page text of each span, in its order. A span whose version has just been replaced has none. */
+/** The page text of each span, in its order, each passage after the first without what it repeats. A span whose version has just been replaced has none. */
 export async function textsOfSpans(db: Db, spans: readonly Span[]): Promise<string[][]> {
   const texts = spans.map((): string[] => [])
   const versions = spans.map(({ best }) => best.version_id)
   const firsts = spans.map(({ first }) => first)
   const lasts = spans.map(({ last }) => last)
   const { rows } = await sql<{ span: number; content: string }>`
-    select spans.number - 1 as span, chunks.content
+    select spans.number - 1 as span,
+      case when chunks.place = spans.first then chunks.content
+        else substr(chunks.content, chunks.repeated + 1) end as content
     from unnest(${versions}::uuid[], ${firsts}::int[], ${lasts}::int[])
       with ordinality as spans (version_id, first, last, number)
     join chunks on chunks.version_id = spans.version_id and chunks.place between spans.first and spans.last

@@ -1,4 +1,4 @@
-import type { KnowledgeSettings } from '@guildhall/contracts/knowledge'
+import type { KnowledgeSettings, OwnSettings } from '@guildhall/contracts/knowledge'
 import type { Config } from '../config.ts'
 import type { Db } from '../db.ts'
 
@@ -13,15 +13,20 @@ export const defaultSettings = (config: Config): KnowledgeSettings => ({
   rrf_k: 60,
 })
 
-/** What counts for an org: its own settings over the defaults. */
-export async function settingsOf(
-  { db, config }: { db: Db; config: Config },
-  orgId: number,
-): Promise<KnowledgeSettings> {
+/** What an org set itself. */
+export async function ownSettings(db: Db, orgId: number): Promise<OwnSettings> {
   const row = await db
     .selectFrom('settings')
     .select('own')
     .where('org_id', '=', orgId)
     .executeTakeFirst()
-  return { ...defaultSettings(config), ...row?.own }
+  return row?.own ?? {}
+}
+
+/** What counts for an org: its own settings over the defaults. */
+export async function settingsOf(
+  { db, config }: { db: Db; config: Config },
+  orgId: number,
+): Promise<KnowledgeSettings> {
+  return { ...defaultSettings(config), ...(await ownSettings(db, orgId)) }
 }

@@ -27,16 +27,18 @@ const withVersion = (db: Db) =>
   db
     .selectFrom('sources')
     .leftJoin('versions', 'versions.id', 'sources.current_version_id')
+    .leftJoin('crawls', 'crawls.source_id', 'sources.id')
     .select(['sources.id', 'key', 'sources.category', 'sources.title', 'sources.url'])
     .select(['sources.public', 'updated_at', 'versions.id as version_id', 'content_hash'])
     .select(['embedding_model', 'chunk_count', 'text_chars', 'fetched_at'])
+    .select(['fetch_every_hours', 'enabled', 'last_attempt_at', 'last_error', 'due_at'])
 
 type Row = Awaited<ReturnType<ReturnType<typeof withVersion>['execute']>>[0]
 
 function shown(row: Row): Source {
   const { id, key, category, title, url, updated_at } = row
   const labels = { category, title, url, public: row.public }
-  const times = { crawl: null, updated_at: updated_at.toISOString() }
+  const times = { crawl: shownCrawl(row), updated_at: updated_at.toISOString() }
   return { id, key, ...labels, version: shownVersion(row), ...times }
 }
 
@@ -53,20 +55,34 @@ function shownVersion(row: Row): Source['version'] {
   }
 }
 
-/** Makes the source unless it is there; without a version nobody finds it. */
+function shownCrawl(row: Row): Source['crawl'] {
+  const { fetch_every_hours, enabled, last_attempt_at, last_error, due_at } = row
+  if (fetch_every_hours === null || enabled === null) return null
+  return {
+    fetch_every_hours,
+    enabled,
+    last_attempt_at: last_attempt_at?.toISOString() ?? null,
+    last_error,
+    due_at: (enabled && due_at?.toISOString()) || null,
+  }
+}
+
+/** Makes the source unless it is there, and says whether it did; without a version nobody finds it. */
 export async function ensureSource(
   trx: Trx,
   org_id: number,
   source: Labels & { key: string },
   now: Date,
-) {
+): Promise<boolean> {
   const { key, category, title, url, public: open } = source
   const row = { id: newId(), org_id, key, category, title, url, public: open, updated_at: now }
-  await trx
+  const made = await trx
     .insertInto('sources')
     .values({ ...row, current_version_id: null })
     .onConflict((on) => on.constraint('sources_key').doNothing())
-    .execute()
+    .returning('id')
+    .executeTakeFirst()
+  return made !== undefined
 }
 
 /** The source under its lock, which orders all who write it, and what its current version is. */
@@ -96,7 +112,8 @@ export async function relabel(trx: Trx, id: string, labels: Labels, now: Date) {
     .set({
       ...labels,
       updated_at: now,
-      index_stale: sql<boolean>`index_stale or category <> ${category} or public <> ${open}`,
+      index_stale: sql<boolean>`index_stale or (
+        current_version_id is not null and (category <> ${category} or public <> ${open}))`,
     })
     .where('id', '=', id)
     .execute()
@@ -107,10 +124,12 @@ export interface NewPassage {
   level: number
   parent_ordinal: number | null
   content: string
+  /** Code points before what is the passage's own: its title line, and what it repeats of the passage before. */
+  repeated?: number
   vector: Float32Array | null
 }
 
-/** Rows of one insert: 8 parameters each, of the 65 535 that Postgres takes. */
+/** Rows of one insert: 9 parameters each, of the 65 535 that Postgres takes. */
 const ROWS_AT_ONCE = 500
 
 /** Inserts a version that is still to be indexed. */
@@ -120,6 +139,7 @@ export async function insertVersion(
     source_id: string
     content_hash: string
     embedding_model: string | null
+    own_vectors: boolean
     fetched_at: Date
     written_by: Writer
   },
@@ -212,4 +232,13 @@ export async function unsweptSources(db: Db, orgId: number): Promise<string[]> {
     .where('org_id', '=', orgId)
     .execute()
   return rows.map(({ source_id }) => source_id)
+}
+
+export async function isCrawled(db: Db, sourceId: string): Promise<boolean> {
+  const crawl = await db
+    .selectFrom('crawls')
+    .select('source_id')
+    .where('source_id', '=', sourceId)
+    .executeTakeFirst()
+  return crawl !== undefined
 }

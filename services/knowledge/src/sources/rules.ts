@@ -48,13 +48,19 @@ function faultyVectors(chunks: readonly NewChunk[]): Detail[] {
   })
 }
 
+/** Whether the superadmin marked the org as a publisher, or KNOWLEDGE_PUBLISHERS names it. */
+export const mayPublish = (
+  { prefix, publisher }: Pick<OrgRef, 'prefix' | 'publisher'>,
+  publishers: readonly string[],
+): boolean => publisher || publishers.includes(prefix)
+
 /** Throws if the source is to be public and the org is no publisher. */
 export function checkPublisher(
   wanted: { public: boolean },
-  { prefix, publisher }: Pick<OrgRef, 'prefix' | 'publisher'>,
+  org: Pick<OrgRef, 'prefix' | 'publisher'>,
   publishers: readonly string[],
 ): void {
-  if (!wanted.public || publisher || publishers.includes(prefix)) return
+  if (!wanted.public || mayPublish(org, publishers)) return
   throw new AppError(
     'forbidden',
     'source.not_publisher',
@@ -74,3 +80,6 @@ export function hashOf({ chunks, embedding_model }: Passages): string {
 
 export const inOrder = <Chunk extends { ordinal: number }>(chunks: readonly Chunk[]) =>
   chunks.toSorted((a, b) => a.ordinal - b.ordinal)
+
+export const noSource = (key: string) =>
+  new AppError('not_found', 'source.not_found', `The org has no source ${key}`)

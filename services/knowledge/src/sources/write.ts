@@ -2,12 +2,14 @@ import { audit, enqueue } from '@guildhall/bus/outbox'
 import { type Source, sourceWritten } from '@guildhall/contracts/knowledge'
 import type { OrgRef } from '@guildhall/contracts/route'
 import { AppError } from '@guildhall/service/errors'
+import type { Embedder } from '../clients/embedder.ts'
 import type { Labels, Trx, Writer } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import {
   dropVersion,
   ensureSource,
   insertVersion,
+  isCrawled,
   lockSource,
   type NewPassage,
   relabel,
@@ -24,32 +26,40 @@ export interface Draft extends Labels {
   passages: Omit<NewPassage, 'vector'>[]
   /** Those that the writer brought along. */
   vectors: { model: string; of: Float32Array[] } | null
+  /** A new version is made even of the same content. */
+  anew?: boolean
 }
+
+/** Runs in the transaction under the source's lock, and may refuse the writing by throwing. */
+export type Under = (trx: Trx, sourceId: string, changed: boolean) => Promise<void>
 
 interface Prepared {
   embedding_model: string | null
+  /** The writer brought them along. */
+  own_vectors: boolean
   passages: NewPassage[]
 }
 
 /**
  * Writes a whole source: its content if the hash is not that of the current version, else only its labels.
  * Resolves once searches find it. The last who comes to the source's lock is the one whose writing stays.
- * Throws `embeddings.…` with nothing written, and `source.indexing_later` with all written but not yet found.
+ * Throws `embeddings.…` with nothing written (`.unknown` while auth cannot say which embedder the org has), and `source.indexing_later` with all written but not yet found.
  */
 export async function writeSource(
   deps: Deps,
   org: OrgRef,
   draft: Draft,
   by: Writer,
+  under: Under = refuseCrawled,
 ): Promise<{ source: Source; changed: boolean }> {
   const { db, indexer, log } = deps
   const there = await sourceByKey(db, org.id, draft.key)
-  const same = there?.version?.content_hash === draft.content_hash
-  const prepared = same ? undefined : await prepare(deps, draft)
+  const same = !draft.anew && there?.version?.content_hash === draft.content_hash
+  const prepared = same ? undefined : await prepare(deps, org, draft)
   const stored = await db
     .transaction()
-    .execute((trx) => store(trx, { org, draft, prepared, by, now: deps.now() }))
-  if (!stored) return writeSource(deps, org, draft, by) // replaced or deleted since we looked
+    .execute((trx) => store(trx, { org, draft, prepared, by, under, now: deps.now() }))
+  if (!stored) return writeSource(deps, org, draft, by, under) // replaced or deleted since we looked
   try {
     await indexer.settle(stored.id)
   } catch (cause) {
@@ -62,17 +72,19 @@ export async function writeSource(
 }
 
 /** Makes the embeddings, outside any transaction. */
-async function prepare({ embedder }: Deps, { passages, vectors }: Draft): Promise<Prepared> {
-  const contents = passages.map(({ content }) => content)
-  const made = vectors ??
-    (embedder && { model: embedder.model, of: await embedder.passages(contents) }) ?? {
-      model: null,
-      of: [],
-    }
+async function prepare({ embedderOf }: Deps, org: OrgRef, draft: Draft): Promise<Prepared> {
+  const { model, of } = draft.vectors ?? (await made(await embedderOf(org.id), draft))
   return {
-    embedding_model: made.model,
-    passages: passages.map((passage, n) => ({ ...passage, vector: made.of[n] ?? null })),
+    embedding_model: model,
+    own_vectors: draft.vectors !== null,
+    passages: draft.passages.map((passage, n) => ({ ...passage, vector: of[n] ?? null })),
   }
+}
+
+async function made(embedder: Embedder | undefined, { passages }: Draft) {
+  if (!embedder) return { model: null, of: [] }
+  const contents = passages.map(({ content }) => content)
+  return { model: embedder.model, of: await embedder.passages(contents) }
 }
 
 interface Storing {
@@ -80,18 +92,21 @@ interface Storing {
   draft: Draft
   prepared: Prepared | undefined
   by: Writer
+  under: Under
   now: Date
 }
 
 /** Under the source's lock. Nothing where new content is to be stored and was not prepared. */
-async function store(trx: Trx, { org, draft, prepared, by, now }: Storing) {
+async function store(trx: Trx, { org, draft, prepared, by, under, now }: Storing) {
   if (prepared) await ensureSource(trx, org.id, draft, now)
   const source = await lockSource(trx, org.id, draft.key)
   if (!source) return undefined
   const { category, title, url, content_hash } = draft
   const labels = { category, title, url, public: draft.public }
-  const same = source.version?.content_hash === content_hash ? source.version : undefined
+  const equal = !draft.anew && source.version?.content_hash === content_hash
+  const same = equal ? source.version : undefined
   if (!same && !prepared) return undefined
+  await under(trx, source.id, !same)
 
   // a version still to be indexed is overtaken by this writing
   const overtaken = await dropVersion(trx, source, 'indexing')
@@ -105,10 +120,21 @@ async function store(trx: Trx, { org, draft, prepared, by, now }: Storing) {
     await enqueue(trx, audit(sourceWritten, by, org, said))
     return { id: source.id, changed: false }
   }
-  const { embedding_model = null, passages = [] } = prepared ?? {}
-  const written = { source_id: source.id, content_hash, embedding_model, written_by: by }
+  const { passages = [], embedding_model = null, own_vectors = false } = prepared ?? {}
+  const vectors = { embedding_model, own_vectors }
+  const written = { source_id: source.id, content_hash, ...vectors, written_by: by }
   await insertVersion(trx, { ...labels, ...written, fetched_at: now }, passages)
   return { id: source.id, changed: true }
+}
+
+/** What a crawl wrote, only crawls write. */
+const refuseCrawled: Under = async (trx, sourceId) => {
+  if (!(await isCrawled(trx, sourceId))) return
+  throw new AppError(
+    'conflict',
+    'source.crawled',
+    'This source is crawled from the web, and its next crawl would replace what is written here. Use another key, or delete the source first.',
+  )
 }
 
 const indexingLater = (cause: unknown) =>

@@ -1,0 +1,2 @@
+drop table crawl_hosts;
+drop table crawls;

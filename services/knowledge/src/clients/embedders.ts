@@ -1,0 +1,69 @@
+import type { OutboundRequest } from '@guildhall/outbound/fetch'
+import { AppError } from '@guildhall/service/errors'
+import type { Log } from '@guildhall/service/log'
+import { LRUCache } from 'lru-cache'
+import type { Config } from '../config.ts'
+import { createEmbedder, type Embedder, type EmbedderSettings } from './embedder.ts'
+import type { OrgSecrets } from './org-secrets.ts'
+
+/** 4 kB each. */
+const QUERIES_KEPT = 2_000
+const EMBEDDERS_KEPT = 1_000
+/** What an org that named none asks for, as the deployment does. */
+const DEFAULT_MODEL = 'default'
+const RETRY_SECONDS = 5
+
+type Deployment = Pick<
+  Config,
+  'EMBEDDINGS_URL' | 'EMBEDDINGS_MODEL' | 'EMBEDDINGS_API_KEY' | 'EMBEDDINGS_QUERY_PREFIX'
+>
+
+interface Needs {
+  config: Deployment
+  secretsOf: (orgId: number) => Promise<OrgSecrets>
+  /** Tests alone allow addresses that are not public. */
+  guard: NonNullable<OutboundRequest['guard']>
+  log: Log
+}
+
+export type Embedders = (orgId: number) => Promise<Embedder | undefined>
+
+/**
+ * The embedder of an org: its own as soon as it set `embeddings_url`, which replaces the deployment's as a whole; nothing where
+ * neither is set. Throws AppError('unavailable', 'embeddings.unknown') while auth does not say what the org set.
+ */
+export function createEmbedders({ config, secretsOf, guard, log }: Needs): Embedders {
+  const queries = new LRUCache<string, Float32Array>({ max: QUERIES_KEPT })
+  const known = new LRUCache<string, Embedder>({ max: EMBEDDERS_KEPT })
+  return async (orgId) => {
+    const secrets = await secretsOf(orgId).catch((cause) => {
+      throw unknown(cause)
+    })
+    const settings = ownSettings(secrets, guard) ?? deploymentSettings(config)
+    if (!settings) return undefined
+    const name = JSON.stringify(settings)
+    const embedder = known.get(name) ?? createEmbedder(settings, queries, log)
+    known.set(name, embedder)
+    return embedder
+  }
+}
+
+function ownSettings(secrets: OrgSecrets, guard: Needs['guard']): EmbedderSettings | undefined {
+  const { embeddings_url: url, embeddings_model: model = DEFAULT_MODEL } = secrets
+  const { embeddings_api_key: key, embeddings_query_prefix: prefix = '' } = secrets
+  return url === undefined ? undefined : { url, model, key, prefix, guard }
+}
+
+function deploymentSettings(config: Deployment): EmbedderSettings | undefined {
+  const { EMBEDDINGS_URL: url, EMBEDDINGS_MODEL: model } = config
+  const { EMBEDDINGS_API_KEY: key, EMBEDDINGS_QUERY_PREFIX: prefix } = config
+  return url === undefined ? undefined : { url, model, key, prefix }
+}
+
+const unknown = (cause: unknown) =>
+  new AppError(
+    'unavailable',
+    'embeddings.unknown',
+    'Whether the org has an embedder of its own cannot be said at the moment. Nothing was changed: try again, or send vectors of your own.',
+    { cause, retryAfter: RETRY_SECONDS },
+  )

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { pipeline } from 'node:stream'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { crawling, textOf } from '../testing-crawls.ts'
+import { page, says } from '../testing-site.ts'
+
+const FOX = page('Foxes', 'A quick fox jumps over the lazy dog.')
+const SHORT = { bounds: { timeoutMs: 400, maxBytes: 100_000 } }
+
+function* zeros() {
+  for (;;) yield Buffer.alloc(65_536)
+}
+
+test('whatever is wrong with a page, its last text stays and the officer is told why', async (t) => {
+  const { site, put, crawled } = await crawling(t, {}, SHORT)
+  const { pages } = site
+  pages.set('/p', says(FOX))
+  await put({})
+  const { source: before } = await crawled()
+  pages.set('/fault', says('', {}, 500))
+  pages.set('/closed', says('', {}, 403))
+  pages.set('/unasked', says('', {}, 304))
+  pages.set('/loop', says('', { location: '/loop' }, 301))
+  pages.set('/private', says('', { location: `http://127.0.0.2:${site.port}/p` }, 302))
+  pages.set('/metadata', says('', { location: 'http://169.254.169.254/latest' }, 307))
+  pages.set('/file', says('', { location: 'file:///etc/passwd' }, 302))
+  pages.set('/silent', () => undefined)
+  pages.set('/drip', (_, response) => response.writeHead(200).write('<p>'))
+  pages.set('/endless', (_, response) => void pipeline(zeros(), response, () => undefined))
+  pages.set('/bomb', says(gzipSync(Buffer.alloc(5_000_000)), { 'content-encoding': 'gzip' }))
+  pages.set('/image', says('x', { 'content-type': 'image/png' }))
+  pages.set('/binary', says('a\0b', { 'content-type': 'text/plain' }))
+  pages.set('/empty', says('<html><body><div id="app"></div><script>app()</script></body></html>'))
+  pages.set('/damaged', says('%PDF-1.7 no', { 'content-type': 'application/pdf' }))
+  for (const [path, said] of [
+    ['/gone', /answered 404.*Correct the url/],
+    ['/fault', /answered 500.*tried again/],
+    ['/closed', /answered 403/],
+    ['/unasked', /answered 304/],
+    ['/loop', /redirects more than 5 times/],
+    ['/private', /127\.0\.0\.2 is not on the public internet/],
+    ['/metadata', /169\.254\.169\.254 is not on the public internet/],
+    ['/file', /only http and https/],
+    ['/silent', /did not answer within/],
+    ['/drip', /did not answer within/],
+    ['/endless', /more than 100000 bytes/],
+    ['/bomb', /more than 100000 bytes/],
+    ['/image', /type image\/png, which is not read/],
+    ['/binary', /binary data/],
+    ['/empty', /no text.*renderer/],
+    ['/damaged', /application\/pdf, which is not read|damaged|cannot be read/],
+  ] as const) {
+    await put({ url: site.at(path) })
+    const { outcome, source } = await crawled(true)
+    assert.equal(outcome, 'failed', path)
+    assert.match(source.crawl?.last_error ?? '', said, path)
+    assert.deepEqual(source.version, before.version, path)
+  }
+  assert.ok(!site.visits.some(({ host }) => host.startsWith('127.0.0.2')))
+})
+
+test('no spelling of an address that is not public is asked, nor a name that changes to one', async (t) => {
+  const changing = ['127.0.0.1', '127.0.0.2']
+  const { site, put, crawled } = await crawling(
+    t,
+    {},
+    {
+      bounds: {
+        allowAddresses: ['127.0.0.1'],
+        lookup: (name, callback) => {
+          const address = name === 'changing.test' ? (changing.shift() ?? '10.0.0.1') : '10.0.0.1'
+          callback(null, [{ address, family: 4 }])
+        },
+      },
+    },
+  )
+  site.pages.set('/p', says(FOX))
+  const hosts = [
+    '10.0.0.1',
+    '127.2',
+    '2130706434',
+    '0x7f000002',
+    '0177.0.0.2',
+    '0',
+    '169.254.169.254',
+    '0xa9fea9fe',
+    '2852039166',
+    '[::1]',
+    '[::ffff:127.0.0.2]',
+    '[::ffff:a9fe:a9fe]',
+    '[64:ff9b::a9fe:a9fe]',
+    '[fd00::1]',
+    'inside.test',
+  ]
+  for (const host of hosts) {
+    await put({ url: `http://${host}:${site.port}/p` })
+    const { outcome, source } = await crawled()
+    assert.equal(outcome, 'failed', host)
+    assert.match(source.crawl?.last_error ?? '', /not on the public internet/, host)
+  }
+  assert.equal(site.visits.length, 0)
+  await put({ url: site.at('/p', 'changing.test') })
+  const { source } = await crawled()
+  assert.match(source.crawl?.last_error ?? '', /changing\.test is not on the public internet/)
+  assert.deepEqual(site.paths(), ['/robots.txt'])
+})
+
+test('pages are read in the encoding that they are in', async (t) => {
+  const { site, put, crawled, as } = await crawling(t)
+  const text = page('Grüße', 'Füchse fressen gern Äpfel für fünf.', 5)
+  const latin = Buffer.from(text, 'latin1')
+  const meta = Buffer.from(text.replace('<title>', '<meta charset="iso-8859-1"><title>'), 'latin1')
+  const utf16 = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')])
+  const plain = { 'content-type': 'text/plain; charset=windows-1252' }
+  for (const [path, answer] of [
+    ['/header', says(latin, { 'content-type': 'text/html; charset=ISO-8859-1' })],
+    ['/meta', says(meta)],
+    ['/mark', says(utf16)],
+    ['/nothing', says(latin)],
+    ['/unknown', says(Buffer.from(text), { 'content-type': 'text/html; charset=klingon' })],
+    ['/plain', says(Buffer.from('Füchse fressen gern Äpfel', 'latin1'), plain)],
+  ] as const) {
+    site.pages.set(path, answer)
+    await put({ url: site.at(path) }, path.slice(1))
+    const { source } = await crawled(false, path.slice(1))
+    assert.equal(source.crawl?.last_error, null, path)
+    assert.match(await textOf({ as }, path.slice(1)), /Füchse fressen gern Äpfel/, path)
+    const title = path === '/plain' ? `site.test:${site.port}/plain` : 'Grüße'
+    assert.equal(source.title, title)
+  }
+  await put({ url: site.at('/plain'), title: 'My own' }, 'plain')
+  assert.equal((await crawled(false, 'plain')).source.title, 'My own')
+})

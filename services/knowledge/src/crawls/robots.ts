@@ -1,0 +1,74 @@
+import type { GuardedAnswer } from '@guildhall/outbound/guarded'
+import { AppError } from '@guildhall/service/errors'
+import { LRUCache } from 'lru-cache'
+import robotsParser from 'robots-parser'
+import type { Get } from './fetch.ts'
+
+/** Its types say that it is an ES module, which it is not. */
+const parse = robotsParser as unknown as typeof robotsParser.default
+/** decisions.md § 3. */
+const KEPT_MS = 60 * 60_000
+/** A site that could not say is asked again soon. */
+const TROUBLE_KEPT_MS = 60_000
+const ORIGINS_KEPT = 2_000
+/** What must be read of a longer file (RFC 9309 § 2.5). */
+const READ_BYTES = 500 * 1024
+
+/** Whether a page may be crawled: by its rules, or never while these cannot be read. */
+type Rules = { allowed(url: string): boolean } | { trouble: string }
+const EVERYTHING: Rules = { allowed: () => true }
+
+export type Robots = ReturnType<typeof createRobots>
+
+/** What robots.txt says of crawls that call themselves `userAgent` (RFC 9309), kept for an hour per origin. */
+export function createRobots(get: Get, userAgent: string) {
+  const known = new LRUCache<string, Rules>({ max: ORIGINS_KEPT, ttl: KEPT_MS })
+  const headers = () => ({ 'user-agent': userAgent })
+
+  async function read(origin: string, signal: AbortSignal): Promise<Rules> {
+    const url = `${origin}/robots.txt`
+    try {
+      return rulesOf(await get(url, { headers, signal }), url, userAgent)
+    } catch (error) {
+      if (signal.aborted || !(error instanceof AppError)) throw error
+      if (error.code === 'url.redirected') return EVERYTHING // § 2.3.1.2
+      return { trouble: error.message }
+    }
+  }
+
+  return {
+    /** Throws AppError('forbidden', 'crawl.disallowed'), or 'crawl.robots_unread' while the site cannot say. */
+    async check(url: string, signal: AbortSignal): Promise<void> {
+      const { origin, host } = new URL(url)
+      const rules = known.get(origin) ?? (await read(origin, signal))
+      if (!known.has(origin))
+        known.set(origin, rules, 'trouble' in rules ? { ttl: TROUBLE_KEPT_MS } : {})
+      if ('trouble' in rules) throw unread(host, rules.trouble)
+      if (!rules.allowed(url)) throw disallowed(url, userAgent)
+    },
+  }
+}
+
+function rulesOf({ status, bytes }: GuardedAnswer, url: string, userAgent: string): Rules {
+  if (status >= 500 || status === 429) return { trouble: `it answered ${status}` }
+  if (status < 200 || status >= 300) return EVERYTHING // § 2.3.1.3
+  const text = bytes
+    .subarray(0, READ_BYTES)
+    .toString('utf8')
+    .replace(/^\uFEFF/, '')
+  const robots = parse(url, text)
+  return { allowed: (page) => robots.isAllowed(page, userAgent) !== false }
+}
+
+const disallowed = (url: string, userAgent: string) =>
+  new AppError(
+    'forbidden',
+    'crawl.disallowed',
+    `The robots.txt of ${new URL(url).host} forbids ${userAgent.split('/')[0]} this page. Ask the site to allow it, or take another page.`,
+  )
+const unread = (host: string, why: string) =>
+  new AppError(
+    'upstream',
+    'crawl.robots_unread',
+    `The robots.txt of ${host} cannot be read, so the site is not crawled for now: ${why}`,
+  )

@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { getSource, indexPending, putSource, search } from '@guildhall/contracts/knowledge'
+import {
+  getKnowledgeSettings,
+  reembed,
+  reembedQueued,
+  startReembed,
+} from '@guildhall/contracts/knowledge-settings'
+import { until } from '@guildhall/service/testing'
+import { noteIndexed } from '../indexing/queries.ts'
+import { testKnowledge } from '../testing.ts'
+import { body, member, officer, vectorBody } from '../testing-bodies.ts'
+import { testEmbedder } from '../testing-embedder.ts'
+
+type Knowledge = Awaited<ReturnType<typeof testKnowledge>>
+/** Found by meaning alone: the words are excluded. */
+const BY_MEANING = 'fox -fox'
+
+async function found({ as }: Knowledge, query: string) {
+  const reply = await as(member(1)).call(search, { body: { query } })
+  assert.ok(reply.status === 200, JSON.stringify(reply.body))
+  return reply.body.results.map(({ source_key }) => source_key).sort()
+}
+
+async function models({ as }: Knowledge, ...keys: string[]) {
+  const replies = keys.map((key) => as(member(1)).call(getSource, { params: { key } }))
+  return (await Promise.all(replies)).map(
+    (reply) => reply.status === 200 && reply.body.source.version?.embedding_model,
+  )
+}
+
+/** Sets the org's embedder and waits until knowledge has heard of it. */
+async function setEmbedder({ as, setSecrets }: Knowledge, url: string, model: string) {
+  await setSecrets(1, { embeddings_url: url, embeddings_model: model })
+  await until(async () => {
+    const reply = await as(officer(1)).call(getKnowledgeSettings, { params: { org: 'org1' } })
+    return reply.status === 200 && reply.body.embeddings.model === model
+  })
+}
+
+/** Sources `a` and `b` of the embedder's, `own` with vectors of the writer's, `text` without any; then the model changes. */
+async function changedModel(t: Parameters<typeof testKnowledge>[0]) {
+  const { world, settings } = await testEmbedder(t)
+  const knowledge = await testKnowledge(t)
+  const put = (key: string, written: ReturnType<typeof body>) =>
+    knowledge.as(member(1)).call(putSource, { params: { key }, body: written })
+  await put('text', body('text fox'))
+  await setEmbedder(knowledge, settings.EMBEDDINGS_URL, 'old')
+  await put('a', body('fox'))
+  await put('b', body('fox'))
+  await put('own', vectorBody('mine', ['fox', 0]))
+  assert.deepEqual(await found(knowledge, BY_MEANING), ['a', 'b'])
+  await setEmbedder(knowledge, settings.EMBEDDINGS_URL, 'new')
+  return { world, settings, knowledge, put }
+}
+
+async function start({ as }: Knowledge) {
+  const reply = await as(officer(1)).call(startReembed, { params: { org: 'org1' } })
+  assert.ok(reply.status === 202, JSON.stringify(reply.body))
+  assert.deepEqual(reply.body, { queued: true })
+}
+
+const runs = ({ db }: Knowledge) =>
+  db.selectFrom('job_runs').selectAll().where('job', '=', reembed.name).orderBy('id').execute()
+const finished = (knowledge: Knowledge, count = 1) =>
+  until(async () => {
+    const all = await runs(knowledge)
+    return all.length === count && all.every(({ finished_at }) => finished_at) && all
+  }, 20_000)
+
+test('after the model changed nothing is found by meaning until everything but the vectors of writers is made anew', async (t) => {
+  const { knowledge } = await changedModel(t)
+  assert.deepEqual(await found(knowledge, BY_MEANING), [])
+  assert.deepEqual(await found(knowledge, 'fox'), ['a', 'b', 'own', 'text'])
+  const before = await knowledge.db.selectFrom('chunks').select('id').orderBy('id').execute()
+  await start(knowledge)
+  const [run] = await finished(knowledge)
+  assert.deepEqual(run?.result, { reembedded: 3, replaced: 0, failed: 0 })
+  assert.deepEqual(await found(knowledge, BY_MEANING), ['a', 'b', 'text'])
+  const now = await models(knowledge, 'a', 'b', 'own', 'text')
+  assert.deepEqual(now, ['new', 'new', 'mine', 'new'])
+  const after = await knowledge.db.selectFrom('chunks').select('id').orderBy('id').execute()
+  assert.deepEqual(after, before)
+
+  const lines = await knowledge.db.selectFrom('outbox').select('payload').execute()
+  const said = lines.map(({ payload }) => payload as { action: string; details: unknown })
+  assert.deepEqual(said.find(({ action }) => action === reembedQueued.action)?.details, {
+    model: 'new',
+  })
+  await start(knowledge)
+  const all = await finished(knowledge, 2)
+  assert.deepEqual(all[1]?.result, { reembedded: 0, replaced: 0, failed: 0 })
+})
+
+test('sources are found all the while, and one that was written meanwhile keeps what was written', async (t) => {
+  const { world, knowledge, put } = await changedModel(t)
+  await found(knowledge, 'fox') // its vector is known from now on
+  const held = Promise.withResolvers<void>()
+  world.held = held.promise
+  const asked = world.asked.length
+  await start(knowledge)
+  await until(() => world.asked.length > asked)
+  assert.deepEqual(await found(knowledge, 'fox'), ['a', 'b', 'own', 'text'])
+  const overtaken = await put('text', vectorBody('mine', ['a new fox', 0])) // the oldest comes first
+  assert.equal(overtaken.status, 201)
+  held.resolve()
+  world.held = undefined
+  const [run] = await finished(knowledge)
+  assert.deepEqual(run?.result, { reembedded: 2, replaced: 1, failed: 0 })
+  assert.deepEqual(await models(knowledge, 'text'), ['mine'])
+})
+
+test('a source that fails does not stop the others and is tried again when asked for', async (t) => {
+  const { world, knowledge } = await changedModel(t)
+  const { db } = knowledge
+  world.broken = { status: 400, body: '' }
+  await start(knowledge)
+  const [run] = await finished(knowledge)
+  assert.deepEqual(run?.result, { reembedded: 0, replaced: 0, failed: 3 })
+  assert.deepEqual(await models(knowledge, 'a'), ['old'])
+  world.broken = undefined
+  await start(knowledge)
+  assert.deepEqual((await finished(knowledge, 2))[1]?.result, {
+    reembedded: 3,
+    replaced: 0,
+    failed: 0,
+  })
+  assert.deepEqual(
+    await db.selectFrom('sources').select('key').where('index_stale', '=', true).execute(),
+    [],
+  )
+})
+
+test('cut off by a stop, the job goes on with what is left at the next start', async (t) => {
+  const { world, knowledge, settings } = await changedModel(t)
+  const held = Promise.withResolvers<void>()
+  const asked = world.asked.length
+  world.held = held.promise
+  await start(knowledge)
+  await until(() => world.asked.length > asked)
+  const stopping = knowledge.stop()
+  held.resolve()
+  world.held = undefined
+  await stopping
+  const before = await runs(knowledge)
+  assert.equal(before[0]?.finished_at, null)
+  const again = await testKnowledge(t, {}, knowledge.settings)
+  await again.setSecrets(1, { embeddings_url: settings.EMBEDDINGS_URL, embeddings_model: 'new' })
+  const [run] = await finished(again)
+  assert.equal(run?.state, 'done')
+  assert.deepEqual(await models(again, 'a', 'b', 'text'), ['new', 'new', 'new'])
+})
+
+test('two of one org run one after the other', async (t) => {
+  const { world, knowledge } = await changedModel(t)
+  const held = Promise.withResolvers<void>()
+  world.held = held.promise
+  const asked = world.asked.length
+  await Promise.all([start(knowledge), start(knowledge)])
+  await until(() => world.asked.length > asked)
+  assert.equal(world.asked.length, asked + 1)
+  held.resolve()
+  world.held = undefined
+  const results = (await finished(knowledge, 2)).map(
+    ({ result }) => result as { reembedded: number },
+  )
+  assert.deepEqual(results.map(({ reembedded }) => reembedded).sort(), [0, 3])
+  assert.equal(world.asked.length, asked + 3) // nothing twice
+})
+
+test('an indexing that began before the new vectors does not pass for one of them', async (t) => {
+  const { knowledge } = await changedModel(t)
+  const { db, run } = knowledge
+  const source = await db
+    .selectFrom('sources')
+    .selectAll()
+    .where('key', '=', 'a')
+    .executeTakeFirstOrThrow()
+  const version = {
+    id: source.current_version_id ?? '',
+    source_id: source.id,
+    org_id: 1,
+    state: 'current' as const,
+    embedding_model: 'old',
+    category: source.category,
+    public: source.public,
+  }
+  await start(knowledge)
+  await finished(knowledge)
+  await db.updateTable('sources').set({ index_stale: true }).where('id', '=', source.id).execute()
+  await noteIndexed(db, version)
+  const stale = await db
+    .selectFrom('sources')
+    .select('index_stale')
+    .where('id', '=', source.id)
+    .executeTakeFirst()
+  assert.equal(stale?.index_stale, true)
+  await run(indexPending)
+  assert.ok((await found(knowledge, BY_MEANING)).includes('a'))
+})
+
+test('without an embedder there is nothing to start', async (t) => {
+  const { as, db } = await testKnowledge(t)
+  const reply = await as(officer(1)).call(startReembed, { params: { org: 'org1' } })
+  assert.ok(reply.status === 503 && reply.body.code === 'embeddings.unset')
+  assert.deepEqual(
+    await db.selectFrom('job_runs').select('id').where('job', '=', reembed.name).execute(),
+    [],
+  )
+})

@@ -1,0 +1,18 @@
+import { queueJob } from '@guildhall/bus/jobs'
+import { audit, enqueue } from '@guildhall/bus/outbox'
+import { reembed, reembedQueued, startReembed } from '@guildhall/contracts/knowledge-settings'
+import type { App } from '@guildhall/service/app'
+import type { Deps } from '../deps.ts'
+import { noEmbedder } from './run.ts'
+
+export function reembedRoutes(app: App, { db, embedderOf }: Deps) {
+  app.implement(startReembed, async ({ org, caller }, reply) => {
+    const embedder = await embedderOf(org.id)
+    if (!embedder) throw noEmbedder()
+    await db.transaction().execute(async (trx) => {
+      await queueJob(trx, reembed, { org_id: org.id })
+      await enqueue(trx, audit(reembedQueued, caller, org, { model: embedder.model }))
+    })
+    return reply.code(202).send({ queued: true })
+  })
+}
