@@ -4,7 +4,7 @@ import { changed } from '@guildhall/contracts/event'
 import { type NewOrg, type Org, orgCreated } from '@guildhall/contracts/orgs'
 import { AppError } from '@guildhall/service/errors'
 import type { z } from 'zod'
-import { checkOfficerRole, checkOnServer } from '../clients/guilds.ts'
+import { checkOfficerRole } from '../clients/guilds.ts'
 import type { Db, OrgRow, Trx } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import { checkNotReserved, checkPrefix, earlierOwner, prefixesFor } from './prefix.ts'
@@ -25,8 +25,7 @@ export async function createOrgFrom(
   if (wanted.prefix !== undefined) checkPrefix(wanted.prefix)
   const there = await sameOrg(db, wanted)
   if (there) return { org: shownOrg(there), created: false }
-  if (officer_role_id === null) await checkOnServer(chat, chat_server_id)
-  else await checkOfficerRole(chat, chat_server_id, officer_role_id)
+  if (officer_role_id !== null) await checkOfficerRole(chat, chat_server_id, officer_role_id)
   const prefix = wanted.prefix ?? (await freePrefix(db, wanted.name))
   const made = await db.transaction().execute((trx) => insertNew(trx, { ...wanted, prefix }, by))
   if (!made) return createOrgFrom(deps, wanted, by) // somebody was faster: it is theirs that counts
