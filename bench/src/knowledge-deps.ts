@@ -1,4 +1,5 @@
 import { openDb } from '@guildhall/db/open'
+import { createEmbedders } from '@guildhall/knowledge/clients/embedders'
 import { readConfig } from '@guildhall/knowledge/config'
 import type { Tables } from '@guildhall/knowledge/db'
 import type { Deps } from '@guildhall/knowledge/deps'
@@ -38,7 +39,7 @@ export async function openKnowledge(
     index,
     indexer: createIndexer({ db, index, log, alone: (_source, work) => work() }),
     publishers: async () => [PUBLISHER],
-    embedderOf: async () => undefined,
+    embedderOf: createEmbedders({ config, secretsOf: async () => ({}), guard: {}, log }),
     extractor: createExtractor(),
     secretsOf: async () => ({}),
     now: () => new Date(),

@@ -10,7 +10,11 @@ import { vectorsOf } from './quality-vectors.ts'
 
 const MODEL = 'demo'
 /** As npm start sets it for the demo's model. */
-const DEMO = { EMBEDDINGS_MODEL: MODEL, EMBEDDINGS_WEIGHT: '0.2' }
+const DEMO = {
+  EMBEDDINGS_URL: 'http://127.0.0.1:9', // never asked: every vector is there
+  EMBEDDINGS_MODEL: MODEL,
+  EMBEDDINGS_WEIGHT: '0.2',
+}
 const ORG = { id: 1, prefix: 'demo', name: 'Demo Club', modules: [], publisher: false }
 const BEST = 10
 /** Documents written at once. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { revoke } from '@guildhall/contracts/auth'
+import { exchange, refresh, revoke } from '@guildhall/contracts/auth'
 import { getOrg, listOrgs } from '@guildhall/contracts/orgs'
 import { people } from '@guildhall/sandbox/demo'
 import { until } from '@guildhall/service/testing'
@@ -67,6 +67,27 @@ test('an address with too many refused credentials gets 429, and its requests wi
   for (let i = 0; i < 4; i++) statuses.push(await attempt(i))
   assert.deepEqual(statuses, [401, 401, 401, 429])
   assert.equal((await fetch(`${url}/health`)).status, 200)
+})
+
+test('refused one-time codes and refresh tokens count as refused credentials', async (t) => {
+  const limits = { RATE_FAILED_SIGN_INS_PER_MINUTE: '3' }
+  const guess = async (url: string, { method, url: path }: typeof exchange | typeof refresh) => {
+    const body = JSON.stringify({ code: 'guess', refresh_token: 'guess' })
+    const headers = { 'content-type': 'application/json' }
+    return (await fetch(url + path, { method, headers, body })).status
+  }
+  for (const [route, refused] of [
+    [exchange, 400],
+    [refresh, 401],
+  ] as const) {
+    const { url, signIn } = await testStack(t, limits)
+    const statuses = []
+    for (let n = 0; n < 4; n++) statuses.push(await guess(url, route))
+    assert.deepEqual(statuses, [refused, refused, refused, 429])
+    const other = route === exchange ? refresh : exchange
+    assert.equal(await guess(url, other), 429, 'they count together')
+    await assert.rejects(signIn(people.officer), 'nor is a good code taken from there')
+  }
 })
 
 test("a revoked token spends nothing of its owner's", async (t) => {

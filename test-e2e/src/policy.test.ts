@@ -1,15 +1,22 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { before, test } from 'node:test'
-import { createAppToken } from '@guildhall/contracts/app-tokens'
+import { APP_TOKEN_DAYS, createAppToken } from '@guildhall/contracts/app-tokens'
 import { revoke } from '@guildhall/contracts/auth'
 import { routes } from '@guildhall/contracts/routes'
 import { addOrg } from '@guildhall/contracts/superadmin'
-import { deleteMachineToken, type Scope, scopes } from '@guildhall/contracts/tokens'
+import {
+  createMachineToken,
+  deleteMachineToken,
+  type Scope,
+  scopes,
+} from '@guildhall/contracts/tokens'
 import { accounts, people, servers } from '@guildhall/sandbox/demo'
 import { until } from '@guildhall/service/testing'
 import { bearer, cliToken, memberSession } from './people.ts'
 import { type TestStack, testStack } from './stack.ts'
+
+const DAY_MS = 86_400_000
 
 /** One line of policy.tsv. */
 interface Rule {
@@ -126,6 +133,7 @@ async function verdictBy(url: string, method: string, headers: Record<string, st
   if (response.status === 403 && atTheDoor) return `403 ${body.code}`
   const notSetUp = response.status === 503 && /^(compute|podhost)\./.test(body.code ?? '')
   assert.ok(response.status < 500 || notSetUp, `${response.status} ${JSON.stringify(body)}`)
+  assert.notEqual(body.code, 'route.not_found', 'the request reached no route')
   return 'in'
 }
 
@@ -181,18 +189,26 @@ async function mint(stack: TestStack, clock: { ahead: number }): Promise<Record<
     machine(every, 'rival'),
     machine(['org:read']),
   ])
-  const appToken = async (who: { id: string }) => {
-    const { access_token } = await signIn(who)
+  const appTokenBy = async (access_token: string) => {
     const made = await stack.as(access_token).call(createAppToken, { query: { appname: 'test' } })
     assert.ok(made.status === 200)
     return bearer(made.body.app_token)
   }
+  const appToken = async (who: { id: string }) => appTokenBy((await signIn(who)).access_token)
   const officersApp = once(() => appToken(people.officer))
   const superadminsApp = once(() => appToken(people.superadmin))
   const ends = ({ url: path }: Rule) => /\/(revoke|logout)$/.test(path)
   const deleted = await machineToken(officer, ['org:read'])
   const org_id = String(await stack.orgId(officer))
   await stack.as(officer).call(deleteMachineToken, { params: { org_id, token_id: deleted.id } })
+  // made by an auth whose clock is far behind, so that their days are over
+  clock.ahead = -2 * DAY_MS
+  const days = { name: 'expired', kind: 'agent' as const, scopes: every, expires_days: 1 }
+  const spent = await stack.as(officer).call(createMachineToken, { params: { org_id }, body: days })
+  assert.ok(spent.status === 201, JSON.stringify(spent.body))
+  clock.ahead = -(APP_TOKEN_DAYS + 1) * DAY_MS
+  const expiredApp = await appTokenBy(officer)
+  clock.ahead = 0
   const cli = (await machineToken(officer, ['compute:connect'], 'demo', 'cli')).token
   const always = (headers: Record<string, string>) => async () => headers
   return {
@@ -205,15 +221,19 @@ async function mint(stack: TestStack, clock: { ahead: number }): Promise<Record<
     'machine token of every scope': always(full),
     'machine token of every scope, another org': always(other),
     'machine token of another scope': always(one),
+    'expired machine token': always(bearer(spent.body.token)),
     'revoked machine token': always(bearer(deleted.token)),
     'machine token of a CLI': always(bearer(cli)),
     'CLI token of a member': always(bearer(await cliToken(url, people.member))),
+    'expired app token': always(expiredApp), // 401, because it has nothing to be refreshed with
     'app token of an officer': (rule) => (ends(rule) ? appToken(people.officer) : officersApp()),
     'app token of the superadmin': (rule) =>
       ends(rule) ? appToken(people.superadmin) : superadminsApp(),
     'session of a member': () => session(people.member),
     'session of a non-member': () => session(people.stranger),
     'identity token': async () => bearer(await sandbox.identityToken(accounts.member.id)),
+    'identity token of another email': async () =>
+      bearer(await sandbox.identityToken(accounts.officer.id)),
     'identity token, email unverified': async () =>
       bearer(await sandbox.identityToken(accounts.unverified.id)),
     superadmin: () => of(people.superadmin), // the last, because it may delete what the path names

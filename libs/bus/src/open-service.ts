@@ -96,6 +96,7 @@ export async function openService<T extends BusTables>(
       serving = true
       answerFrameCalls(service, bus, ready)
       const jobs = runJobs(bus, db, handlers, ending.signal)
+      await bus.nats.flush() // from here on every call is heard
       const sending = relay(bus, db, ending.signal)
       async function close() {
         await app.close()

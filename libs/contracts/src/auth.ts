@@ -178,12 +178,14 @@ export const isRevoked = call({
   reply: z.object({ revoked: z.boolean() }),
 })
 
-/** Why an access decision is what it is (interface.md, Access checks). */
+/**
+ * Why an access decision is what it is (interface.md, Access checks). Its `no_discord_id` cannot happen: every
+ * credential of an officer's route names a chat user, and a token without one is no token.
+ */
 export const AccessReason = z.enum([
   'not_org_officer',
   'not_officer',
   'not_superadmin',
-  'no_discord_id',
   'no_platform_credential',
   'bot_unavailable',
   'oauth_state_mismatch',

@@ -235,3 +235,17 @@ test('an audit line names who acted, and the superadmin as that', () => {
     ],
   )
 })
+
+test('the longest answer of secrets fits a message', () => {
+  const longest = '\u0001'.repeat(16 * 1024)
+  assert.ok(secrets.SecretValue.safeParse(longest).success)
+  const { args } = secrets.findSecrets('knowledge')
+  const names = Array.from(
+    { length: secrets.MOST_SECRETS_ASKED },
+    (_, n) => `${'n'.repeat(99)}${n}`,
+  )
+  assert.ok(args.safeParse({ org_id: 1, names: names.map((name) => name.slice(0, 100)) }).success)
+  assert.ok(!args.safeParse({ org_id: 1, names: [...names, 'one more'] }).success)
+  const answer = { secrets: Object.fromEntries(names.map((name) => [name, longest])) }
+  assert.ok(JSON.stringify(answer).length < 1024 * 1024 - 1024, 'with room for the envelope')
+})

@@ -117,8 +117,18 @@ export const getBranding = route({
 })
 
 const removed = z.literal('').transform(() => null)
-const HttpsUrl = z.url({ protocol: /^https$/, error: 'must be an https URL' }).max(2000)
+/** Kept as a URL is written by the book, so that it cannot end an attribute of a page that shows it. */
+const HttpsUrl = z
+  .url({ protocol: /^https$/, error: 'must be an https URL' })
+  .max(2000)
+  .refine(hasNoUser, 'must be a URL without user and password')
+  .transform((url) => new URL(url).href)
 const Color = z.string().regex(/^#[0-9A-Fa-f]{6}$/, 'must be a colour as #RRGGBB')
+
+function hasNoUser(text: string) {
+  const url = URL.parse(text)
+  return url?.username === '' && url.password === ''
+}
 
 export const putBranding = route({
   method: 'PUT',

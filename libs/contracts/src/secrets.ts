@@ -148,6 +148,12 @@ export const deleteSecret = route({
   reply: { 200: z.object({ deleted: z.literal(true) }) },
 })
 
+/**
+ * Names of one question. The answer must fit the 1 MiB of a message: 16 KiB of control characters are six times as long
+ * in JSON.
+ */
+export const MOST_SECRETS_ASKED = 10
+
 /** A call of its own for each reader, so that NATS lets nobody ask in the name of another. */
 export const findSecrets = (reader: Service) =>
   call({
@@ -155,7 +161,10 @@ export const findSecrets = (reader: Service) =>
     name: `find_secrets_for_${reader}`,
     summary: `The values of those of an org's secrets that are set, of the names declared for ${reader}`,
     callers: [reader],
-    args: z.object({ org_id: z.int(), names: z.array(z.string().max(100)).max(100) }),
+    args: z.object({
+      org_id: z.int(),
+      names: z.array(z.string().max(100)).max(MOST_SECRETS_ASKED),
+    }),
     reply: z.object({ secrets: z.record(z.string(), z.string()) }),
   })
 

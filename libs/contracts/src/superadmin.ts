@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { superadmin } from './caller.ts'
 import { audited } from './event.ts'
-import { nextCursor, OrgIdParams, OrgPrefix, Paging } from './fields.ts'
+import { nextCursor, OrgId, OrgIdParams, OrgPrefix, Paging } from './fields.ts'
 import { Acknowledged, ChatRoleId, ChatServerId, NewOrg, Org } from './orgs.ts'
 import { route } from './route.ts'
 
@@ -49,6 +49,17 @@ export const deactivateOrg = route({
   caller: superadmin,
   params: OrgIdParams,
   reply: { 200: Acknowledged.extend({ deactivated: z.literal(true) }) },
+})
+
+export const activateOrg = route({
+  method: 'POST',
+  // not :org_id, by which the gateway looks for an active org
+  url: '/api/superadmin/orgs/:id/activate',
+  summary: 'Undo the deactivation of an org: it is found again, and its tokens count again',
+  owner: 'auth',
+  caller: superadmin,
+  params: z.object({ id: OrgId }),
+  reply: { 200: z.object({ activated: z.literal(true) }) },
 })
 
 export const putOfficerRole = route({
@@ -142,6 +153,7 @@ export const putPublisher = route({
 })
 
 export const orgDeactivated = audited('auth.org.deactivated', z.object({ prefix: z.string() }))
+export const orgActivated = audited('auth.org.activated', z.object({ prefix: z.string() }))
 export const officerRoleChanged = audited(
   'auth.org.officer_role_changed',
   z.object({ from: z.string().nullable(), to: z.string().nullable() }),

@@ -81,18 +81,24 @@ export const MachineToken = z
   .meta({ id: 'MachineToken' })
 export type MachineToken = z.output<typeof MachineToken>
 
+const MOST_LIMITS_BYTES = 16 * 1024
+
 export const NewMachineToken = z.object({
   name: z.string().trim().min(1).max(100),
   kind: TokenKind,
   scopes: z.array(z.enum(scopeNames)).min(1, 'Name at least one scope').max(scopeNames.length),
   expires_days: z.int().min(1).max(3650).optional(),
-  limits: NewTokenLimits.default({}),
+  limits: NewTokenLimits.refine(
+    (limits) => new TextEncoder().encode(JSON.stringify(limits)).length <= MOST_LIMITS_BYTES,
+    'are longer than 16 KiB',
+  ).default({}),
 })
 
 export const createMachineToken = route({
   method: 'POST',
   url: '/api/organizations/:org_id/tokens',
-  summary: 'Make a machine token; its value is shown this once',
+  summary:
+    'Make a machine token; its value is shown this once. An org has at most 200 that have not expired',
   owner: 'auth',
   caller: officer,
   params: OrgIdParams,

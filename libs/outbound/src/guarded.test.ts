@@ -74,6 +74,8 @@ test('every spelling of an address that is not public is refused before connecti
     '172.16.0.1',
     '192.168.1.1',
     '169.254.169.254',
+    '168.63.129.16',
+    '[::ffff:168.63.129.16]',
     '100.64.0.1',
     '192.0.0.1',
     '192.0.2.1',

@@ -13,6 +13,8 @@ const REDIRECTS = [301, 302, 303, 307, 308]
 const NONE = Buffer.alloc(0)
 /** Never carried to another origin. */
 const PRIVATE_HEADERS = ['authorization', 'cookie', 'proxy-authorization']
+/** Public by their number, and yet of the cloud machine's own host: Azure's WireServer. */
+const NEVER = ['168.63.129.16']
 /** The only IPv6 block that is routed on the internet (RFC 4291, IANA); leaves out, say, ::127.0.0.1. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3')
 
@@ -117,7 +119,7 @@ const literalOf = (hostname: string) => hostname.replace(/^\[|\]$/g, '')
 export function isPublic(address: string): boolean {
   if (!ipaddr.isValid(address)) return false
   const parsed = ipaddr.process(address)
-  if (parsed.range() !== 'unicast') return false
+  if (parsed.range() !== 'unicast' || NEVER.includes(parsed.toString())) return false
   return parsed.kind() === 'ipv4' || parsed.match(GLOBAL_IPV6)
 }
 

@@ -11,6 +11,7 @@ import { brandingRoutes } from './orgs/branding.ts'
 import { orgRoutes } from './orgs/routes.ts'
 import { secretRoutes } from './secrets/routes.ts'
 import { signInRoutes } from './sign-in/routes.ts'
+import { activateRoutes } from './superadmin/activate.ts'
 import { guildRoutes } from './superadmin/guilds.ts'
 import { superadminRoutes } from './superadmin/routes.ts'
 import { tokenPairRoutes } from './token-pairs/routes.ts'
@@ -30,6 +31,7 @@ export function buildApp(frame: AppDeps, deps: Deps) {
   secretRoutes(app, deps)
   integrationRoutes(app, deps)
   superadminRoutes(app, deps)
+  activateRoutes(app, deps)
   guildRoutes(app, deps)
   return app
 }

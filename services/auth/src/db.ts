@@ -105,6 +105,8 @@ export type Trx = AnyTrx<Tables>
 export type OrgRow = Selectable<Tables['orgs']>
 export type AppTokenRow = Selectable<Tables['app_tokens']>
 export type SecretRow = Selectable<Tables['secrets']>
+/** A secret without its value. */
+export type SecretMark = Pick<SecretRow, 'name' | 'updated_at' | 'updated_by'>
 export type MachineTokenRow = Selectable<Tables['machine_tokens']>
 export type SessionRow = Selectable<Tables['member_sessions']>
 export type PairRow = Selectable<Tables['token_pairs']>

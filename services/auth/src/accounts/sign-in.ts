@@ -9,8 +9,10 @@ import {
 import { changed } from '@guildhall/contracts/event'
 import type { App } from '@guildhall/service/app'
 import { isHttps } from '@guildhall/service/cookie-name'
+import { AppError } from '@guildhall/service/errors'
 import { z } from 'zod'
-import type { ChatUser } from '../clients/chat.ts'
+import { noteDenied } from '../access/note-denied.ts'
+import { type ChatUser, refusalOf } from '../clients/chat.ts'
 import type { Deps } from '../deps.ts'
 import { authorizeUrl } from '../sign-in/authorize.ts'
 import { signInCookie } from '../sign-in/state.ts'
@@ -50,22 +52,17 @@ export function memberSignInRoutes(app: App, deps: Deps) {
         .code(302)
         .send({ location })
     if (!signIn || signIn.state !== query.state) {
-      deps.log.warn(
-        { reason: 'oauth_state_mismatch' },
-        'access decision=deny reason=oauth_state_mismatch route=GET /api/accounts/chat/callback org=- credential=none',
-      )
+      noteDenied(deps.log, 'oauth_state_mismatch', chatCallback)
       const error = 'This sign-in was not started here or took too long; start again'
       return back(returnedWith(nextAfterSignIn(config, {}), { error }))
     }
     if (!query.code) return back(returnedWith(signIn.next, { error: 'The sign-in was cancelled' }))
     const { verifier, next } = signIn
-    const { user } = await chat.signedIn({
-      code: query.code,
-      verifier,
-      redirectUri,
-      servers: false,
-    })
-    return back(next, rememberSession(config, await begin(user, sentSession(config, cookies))))
+    const asked = { code: query.code, verifier, redirectUri, servers: false }
+    const answer = await chat.signedIn(asked).catch(refusalOf)
+    if (answer instanceof AppError) return back(returnedWith(next, { error: answer.message }))
+    const session = await begin(answer.user, sentSession(config, cookies))
+    return back(next, rememberSession(config, session))
   })
 
   /** Begins a session in place of the one that the browser had. */

@@ -13,8 +13,10 @@ import {
 } from '@guildhall/contracts/auth'
 import { listOrgs } from '@guildhall/contracts/orgs'
 import { people } from '@guildhall/sandbox/demo'
+import { until } from '@guildhall/service/testing'
 import { Kvm } from '@nats-io/kv'
 import { createLocalJWKSet, decodeJwt, type JSONWebKeySet, jwtVerify } from 'jose'
+import { sql } from 'kysely'
 import { callerOf, signedIn, type TestAuth, testAuth } from '../testing.ts'
 import { MOST_APP_TOKENS } from './routes.ts'
 
@@ -147,4 +149,16 @@ test('making and revoking are audited by name', async (t) => {
   const details = { app_token_id: jti, app_name: 'signage' }
   for (const action of ['auth.app_token.created', 'auth.app_token.revoked'])
     assert.deepEqual(lines.find((line) => line.action === action)?.details, details, action)
+})
+
+test('an app token waits for nobody who holds the table of the keys', async (t) => {
+  const auth = await testAuth(t)
+  await auth.db.transaction().execute(async (trx) => {
+    await sql`lock table signing_keys in exclusive mode`.execute(trx)
+    let status: number | undefined
+    void make(auth).then((reply) => {
+      status = reply.status
+    })
+    await until(() => status === 200, 5_000)
+  })
 })

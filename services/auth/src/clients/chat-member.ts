@@ -1,6 +1,6 @@
 import { CDN } from '@discordjs/rest'
 import type { Member } from '@guildhall/contracts/members'
-import type { APIGuildMember } from 'discord-api-types/v10'
+import type { GuildMember } from './shapes.ts'
 
 /** A member of a chat server. */
 export interface ChatMember extends Member {
@@ -12,21 +12,21 @@ const cdn = new CDN()
 const PICTURE = { extension: 'png', size: 128 } as const
 
 /** As much of the platform's answer as Guildhall keeps. */
-export function chatMember(serverId: string, { user, nick, avatar, roles }: APIGuildMember) {
+export function chatMember(serverId: string, { user, nick, avatar, roles }: GuildMember) {
   return {
     id: user.id,
     name: nick || user.global_name || user.username,
     username: user.username,
     avatar: pictureOf(serverId, user, avatar),
     roles,
-    bot: user.bot ?? false,
+    bot: user.bot,
   } satisfies ChatMember
 }
 
 /** The picture shown on this server, else the person's own, else none. */
 function pictureOf(
   serverId: string,
-  user: { id: string; avatar: string | null },
+  user: { id: string; avatar?: string | null | undefined },
   own: string | null | undefined,
 ) {
   if (own) return cdn.guildMemberAvatar(serverId, user.id, own, PICTURE)

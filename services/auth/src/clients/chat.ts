@@ -1,15 +1,11 @@
 import { RateLimitError, REST, type RouteLike } from '@discordjs/rest'
 import { AppError } from '@guildhall/service/errors'
-import {
-  type APIGuildMember,
-  type APIUser,
-  type RESTGetAPICurrentUserGuildsResult,
-  type RESTPostOAuth2AccessTokenResult,
-  Routes,
-} from 'discord-api-types/v10'
+import { Routes } from 'discord-api-types/v10'
+import { z } from 'zod'
 import type { Config } from '../config.ts'
 import { type ChatMember, chatMember } from './chat-member.ts'
 import { createSend, rateLimited } from './send.ts'
+import { Granted, Guild, GuildMember, User } from './shapes.ts'
 
 /** Of one answer; a decision that waits for it must come within the call's deadline. */
 const TIMEOUT_MS = 4_000
@@ -36,8 +32,13 @@ interface SignedIn {
 
 export type Chat = ReturnType<typeof createChat>
 
-/** The chat platform over its REST API (Discord v10). Throws `chat.unavailable` where it does not answer. */
-export function createChat(config: Config) {
+type Settings = Pick<Config, 'CHAT_API_URL' | 'BOT_TOKEN' | 'CLIENT_ID' | 'CLIENT_SECRET'>
+
+/**
+ * The chat platform over its REST API (Discord v10). Throws `chat.unavailable` where it does not answer, or answers
+ * what cannot be read.
+ */
+export function createChat(config: Settings) {
   const { CHAT_API_URL, BOT_TOKEN, CLIENT_ID, CLIENT_SECRET } = config
   // a person waits: a limited or slow platform is one that does not answer
   const options = {
@@ -50,12 +51,16 @@ export function createChat(config: Config) {
   }
   const bot = new REST(options)
 
-  /** What the bot reads. Throws what the client throws: `codeOf` and `chatFailure` tell what it means. */
-  async function read<T>(route: RouteLike, query: Record<string, string> = {}): Promise<T> {
+  /** What the bot reads. Throws what client and schema throw: `codeOf` and `chatFailure` tell what it means. */
+  async function read<S extends z.ZodType>(
+    schema: S,
+    route: RouteLike,
+    query: Record<string, string> = {},
+  ): Promise<z.output<S>> {
     if (!BOT_TOKEN) throw notSetUp('BOT_TOKEN')
     bot.setToken(BOT_TOKEN) // the client forgets it after a 401
     const signal = AbortSignal.timeout(TIMEOUT_MS)
-    return (await bot.get(route, { query: new URLSearchParams(query), signal })) as T
+    return schema.parse(await bot.get(route, { query: new URLSearchParams(query), signal }))
   }
 
   return {
@@ -64,7 +69,7 @@ export function createChat(config: Config) {
     /** A member of a server, or nothing where the user is not on it. */
     async member(serverId: string, userId: string): Promise<ChatMember | undefined> {
       try {
-        const member = await read<APIGuildMember>(Routes.guildMember(serverId, userId))
+        const member = await read(GuildMember, Routes.guildMember(serverId, userId))
         return chatMember(serverId, member)
       } catch (error) {
         if (NO_MEMBER.includes(codeOf(error))) return undefined
@@ -90,23 +95,23 @@ export function createChat(config: Config) {
         code_verifier: verifier,
       })
       try {
-        const { access_token } = (await rest.post(Routes.oauth2TokenExchange(), {
+        const granted = await rest.post(Routes.oauth2TokenExchange(), {
           body,
           passThroughBody: true,
           headers: { 'content-type': 'application/x-www-form-urlencoded' },
           auth: false,
-        })) as RESTPostOAuth2AccessTokenResult
-        rest.setToken(access_token)
+        })
+        rest.setToken(Granted.parse(granted).access_token)
         const [user, guilds] = await Promise.all([
-          rest.get(Routes.user()) as Promise<APIUser>,
-          servers
-            ? (rest.get(Routes.userGuilds()) as Promise<RESTGetAPICurrentUserGuildsResult>)
-            : [],
+          rest.get(Routes.user()),
+          servers ? rest.get(Routes.userGuilds()) : [],
         ])
-        return {
-          user: { id: user.id, username: user.username },
-          serverIds: guilds.map(({ id }) => id),
-        }
+        const { id, username } = User.parse(user)
+        const serverIds = z
+          .array(Guild)
+          .parse(guilds)
+          .map((guild) => guild.id)
+        return { user: { id, username }, serverIds }
       } catch (error) {
         throw isRefusal(error) ? refused(error) : chatFailure(error)
       }
@@ -117,13 +122,17 @@ export function createChat(config: Config) {
 /** 400 on the token exchange means this code; anything else the platform or our set-up. */
 const isRefusal = (error: unknown) => (error as { status?: number }).status === 400
 
+/** What a browser is told by a redirect: the platform's refusal of a sign-in. Throws any other error. */
+export function refusalOf(error: unknown): AppError {
+  if (error instanceof AppError && error.code === REFUSED) return error
+  throw error
+}
+
+const REFUSED = 'sign_in.refused'
 const refused = (cause: unknown) =>
-  new AppError(
-    'invalid',
-    'sign_in.refused',
-    'The chat platform did not accept this sign-in; start again',
-    { cause },
-  )
+  new AppError('invalid', REFUSED, 'The chat platform did not accept this sign-in; start again', {
+    cause,
+  })
 /** The JSON error code of the platform's refusal; NaN for any other failure. */
 export const codeOf = (error: unknown) => Number((error as { code?: number | string }).code)
 

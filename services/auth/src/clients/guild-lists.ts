@@ -1,9 +1,11 @@
 import { AppError } from '@guildhall/service/errors'
 import { kept } from '@guildhall/service/kept'
-import { type APIGuildMember, type APIRole, Routes } from 'discord-api-types/v10'
+import { Routes } from 'discord-api-types/v10'
 import { LRUCache } from 'lru-cache'
+import { z } from 'zod'
 import { type Chat, chatFailure, codeOf, OUT_OF_REACH } from './chat.ts'
 import { byName, type ChatMember, chatMember } from './chat-member.ts'
+import { GuildMember, Role } from './shapes.ts'
 
 /** How long what was read counts. */
 const KEPT_MS = 60_000
@@ -12,6 +14,9 @@ const PAGE = 1_000
 /** Of one server, and of all lists kept at once: some 20 MB. */
 const MOST_MEMBERS = 50_000
 const MOST_LISTS = 1_000
+
+const Members = z.array(GuildMember)
+const Roles = z.array(Role)
 
 type Asked = { serverId: string; start: string }
 export type GuildLists = ReturnType<typeof createGuildLists>
@@ -26,7 +31,7 @@ export function createGuildLists({ read }: Pick<Chat, 'read'>) {
     fetchMethod: async (_key, _stale, { context: { serverId, start } }) =>
       (await (start ? search(serverId, start) : readAll(serverId))).sort(byName),
   })
-  const roles = new LRUCache<string, APIRole[]>({
+  const roles = new LRUCache<string, Role[]>({
     max: MOST_LISTS,
     ttl: KEPT_MS,
     fetchMethod: readRoles,
@@ -64,7 +69,7 @@ export function createGuildLists({ read }: Pick<Chat, 'read'>) {
   async function readPage(serverId: string, after = '0') {
     try {
       const query = { limit: String(PAGE), after }
-      const page = await read<APIGuildMember[]>(Routes.guildMembers(serverId), query)
+      const page = await read(Members, Routes.guildMembers(serverId), query)
       return page.map((member) => chatMember(serverId, member))
     } catch (error) {
       if (!OUT_OF_REACH.includes(codeOf(error))) throw chatFailure(error)
@@ -75,12 +80,12 @@ export function createGuildLists({ read }: Pick<Chat, 'read'>) {
 
   async function search(serverId: string, query: string): Promise<ChatMember[]> {
     const route = Routes.guildMembersSearch(serverId)
-    const found = await read<APIGuildMember[]>(route, { query, limit: String(PAGE) }).catch(fail)
+    const found = await read(Members, route, { query, limit: String(PAGE) }).catch(fail)
     return found.map((member) => chatMember(serverId, member))
   }
 
-  function readRoles(serverId: string): Promise<APIRole[]> {
-    return read<APIRole[]>(Routes.guildRoles(serverId)).catch(fail)
+  function readRoles(serverId: string): Promise<Role[]> {
+    return read(Roles, Routes.guildRoles(serverId)).catch(fail)
   }
 
   return {

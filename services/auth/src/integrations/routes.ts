@@ -14,7 +14,7 @@ import type { Trx } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import { lockOrg } from '../orgs/queries.ts'
 import { openSecrets } from '../secrets/open.ts'
-import { removeSecret, secretSealer, secretsOf, storeSecret } from '../secrets/queries.ts'
+import { removeSecret, secretNames, secretSealer, storeSecret } from '../secrets/queries.ts'
 import { checkValue } from '../secrets/rules.ts'
 import { reachDirectly, reachPublic } from './reach.ts'
 import {
@@ -30,7 +30,7 @@ export function integrationRoutes(app: App, deps: Deps) {
   const { db, bus, config, now } = deps
 
   app.implement(listIntegrations, async ({ org }) => {
-    const set = await namesSet(org.id)
+    const set = await secretNames(db, org.id)
     return { integrations: integrationKeys.map((key) => shownIntegration(key, set, config)) }
   })
 
@@ -45,13 +45,13 @@ export function integrationRoutes(app: App, deps: Deps) {
       await enqueue(trx, audit(integrationChanged, caller, org, { key, ...namesOf(given) }))
     })
     tellChanged(bus, changed.org, org.id)
-    return shownIntegration(key, await namesSet(org.id), config)
+    return shownIntegration(key, await secretNames(db, org.id), config)
   })
 
   app.implement(testIntegration, async ({ org, params }) => {
     const key = integrationKey(params.key)
     const { title, fields } = integrations[key]
-    const state = stateOf(key, await namesSet(org.id), config)
+    const state = stateOf(key, await secretNames(db, org.id), config)
     if (state === 'not_connected')
       return { ok: false, message: `${title} is not connected: set ${fields[0]}.` }
     if (state === 'deployment_default') {
@@ -61,10 +61,6 @@ export function integrationRoutes(app: App, deps: Deps) {
     const own = await openSecrets(deps, org.id, fields)
     return testConnection(key, own, { config, reach: reachPublic() })
   })
-
-  async function namesSet(orgId: number) {
-    return (await secretsOf(db, orgId)).map(({ name }) => name)
-  }
 
   /** What is to be written; checked and sealed before anything is. */
   function sealed(org: number, fields: Record<string, string | null>) {

@@ -1,16 +1,45 @@
 import type { MachineToken, Scope } from '@guildhall/contracts/tokens'
+import { sql } from 'kysely'
 import type { Db, MachineTokenRow, Trx } from '../db.ts'
 
 /** How much of a value stays readable, so that an officer can tell tokens apart (decisions.md § 1). */
 export const DISPLAY_CHARS = 11
 
-export function tokensOfOrg(db: Db, orgId: number): Promise<MachineTokenRow[]> {
-  return db
+/** Days that an expired token is still shown. */
+const EXPIRED_DAYS = 30
+const DAY_MS = 86_400_000
+
+/** True for a token that counts. */
+const isLive = (now: Date) =>
+  sql<boolean>`(machine_tokens.expires_at is null or machine_tokens.expires_at > ${now})`
+
+/** Up to `limit` tokens of an org, the oldest first; of more, those that count come before expired ones. */
+export async function tokensOfOrg(
+  db: Db,
+  orgId: number,
+  { now, limit }: { now: Date; limit: number },
+): Promise<MachineTokenRow[]> {
+  const rows = await db
     .selectFrom('machine_tokens')
     .selectAll()
     .where('org_id', '=', orgId)
-    .orderBy('id')
+    .orderBy(isLive(now), 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
     .execute()
+  return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+/** How many tokens of an org count, without those of members' CLIs. */
+export async function liveTokenCount(trx: Trx, orgId: number, now: Date): Promise<number> {
+  const { count } = await trx
+    .selectFrom('machine_tokens')
+    .select(({ fn }) => fn.countAll<string>().as('count'))
+    .where('org_id', '=', orgId)
+    .where('chat_user_id', 'is', null)
+    .where(isLive(now))
+    .executeTakeFirstOrThrow()
+  return Number(count)
 }
 
 export function deleteToken(
@@ -36,7 +65,7 @@ export function tokenByHash(
     .selectFrom('machine_tokens')
     .selectAll()
     .where('sha256', '=', sha256)
-    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]))
+    .where(isLive(now))
     .executeTakeFirst()
 }
 
@@ -58,6 +87,12 @@ export async function touchToken(db: Db, id: string, now: Date) {
 /** Whose CLI a token is of; null for one that an officer made. */
 export const memberOf = ({ chat_user_id, username }: MachineTokenRow) =>
   chat_user_id === null || username === null ? null : { chat_user_id, username }
+
+/** Deletes what expired so long ago that nobody looks for it. */
+export async function pruneTokens(db: Db, now: Date) {
+  const end = new Date(now.getTime() - EXPIRED_DAYS * DAY_MS)
+  await db.deleteFrom('machine_tokens').where('expires_at', '<', end).execute()
+}
 
 /** A token as officers see it: never its value. */
 export function shown(row: MachineTokenRow): MachineToken {

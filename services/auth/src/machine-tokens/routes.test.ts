@@ -117,6 +117,19 @@ test('without expires_days a token has no end', async (t) => {
   assert.ok(await find(token))
 })
 
+test('limits of an unknown service are refused, for they would limit nothing', async (t) => {
+  const { as, org, db } = await testAuth(t)
+  const params = { org_id: String(org.id) }
+  const limits = { githubb: { repos: ['acme/*'] } }
+  const reply = await as({ caller: officer(), org }).call(createMachineToken, {
+    params,
+    body: { ...body, limits } as never,
+  })
+  assert.equal(reply.status, 400)
+  assert.match(JSON.stringify(reply.body), /githubb/)
+  assert.deepEqual(await db.selectFrom('machine_tokens').select('id').execute(), [])
+})
+
 test("another org's token is not found", async (t) => {
   const auth = await testAuth(t)
   const { id } = await made(auth)
@@ -137,10 +150,12 @@ for (const [what, more] of Object.entries({
   'half a day': { expires_days: 0.5 },
   'an empty name': { name: '  ' },
   'limits of another kind': { limits: { code_host: { branches: ['main'] } } },
-  'limits of an unknown service': { limits: { githubb: { repos: ['a/b'] } } },
   'limits that the service does not have': { limits: { notes: { repos: ['a/b'] } } },
   'an empty glob': { limits: { code_host: { tools: [''] } } },
   'limits of another shape': { limits: { code_host: { repos: 'all' } } },
+  'limits of more than 16 KiB': {
+    limits: { code_host: { tools: Array(90).fill('x'.repeat(190)) } },
+  },
 })) {
   test(`${what} is refused with the place`, async (t) => {
     const { as, org } = await testAuth(t)

@@ -18,10 +18,13 @@ import { newId } from '@guildhall/service/id'
 import type { Deps } from '../deps.ts'
 import { randomValue, sha256 } from '../hash.ts'
 import { stateOf } from '../integrations/state.ts'
-import { secretsOf } from '../secrets/queries.ts'
-import { DISPLAY_CHARS, deleteToken, shown, tokensOfOrg } from './queries.ts'
+import { lockOrg } from '../orgs/queries.ts'
+import { secretNames } from '../secrets/queries.ts'
+import { DISPLAY_CHARS, deleteToken, liveTokenCount, shown, tokensOfOrg } from './queries.ts'
 
 const DAY_MS = 86_400_000
+/** Tokens of one org that count; a list shows no more. */
+export const MOST_MACHINE_TOKENS = 200
 const scopeList = Object.entries(scopes).map(([name, info]) => ({ name, ...info }))
 
 export function machineTokenRoutes(app: App, { db, bus, config, now }: Deps) {
@@ -45,6 +48,8 @@ export function machineTokenRoutes(app: App, { db, bus, config, now }: Deps) {
       username: null,
     }
     const row = await db.transaction().execute(async (trx) => {
+      await lockOrg(trx, org.id) // its tokens are counted under its lock
+      if ((await liveTokenCount(trx, org.id, now())) >= MOST_MACHINE_TOKENS) throw tooMany()
       const said = { token_id: values.id, name, kind, scopes: values.scopes }
       await enqueue(trx, audit(machineTokenCreated, caller, org, said))
       return trx
@@ -57,14 +62,14 @@ export function machineTokenRoutes(app: App, { db, bus, config, now }: Deps) {
   })
 
   app.implement(listMachineTokens, async ({ org }) => ({
-    tokens: (await tokensOfOrg(db, org.id)).map(shown),
+    tokens: (await tokensOfOrg(db, org.id, { now: now(), limit: MOST_MACHINE_TOKENS })).map(shown),
     scopes: scopeList,
     integrations: await connections(org.id),
   }))
 
   /** Each integration, whether the org has connected it, and which scopes need it. */
   async function connections(orgId: number) {
-    const set = (await secretsOf(db, orgId)).map(({ name }) => name)
+    const set = await secretNames(db, orgId)
     return integrationKeys.map((key) => ({
       key,
       title: integrations[key].title,
@@ -95,3 +100,10 @@ export function machineTokenRoutes(app: App, { db, bus, config, now }: Deps) {
     scopes: [...caller.scopes],
   }))
 }
+
+const tooMany = () =>
+  new AppError(
+    'conflict',
+    'machine_token.too_many',
+    `An org has at most ${MOST_MACHINE_TOKENS} machine tokens; delete one that nothing uses`,
+  )

@@ -1,6 +1,6 @@
 import type { Member, MemberRole } from '@guildhall/contracts/members'
-import type { APIRole } from 'discord-api-types/v10'
 import type { ChatMember } from '../clients/chat-member.ts'
+import type { Role } from '../clients/shapes.ts'
 
 /** The first `limit` people in the order given, holders of `role` where one is named, and how many there are. */
 export function directoryOf(
@@ -16,7 +16,7 @@ export function directoryOf(
 export const shownMember = ({ bot: _bot, ...member }: ChatMember): Member => member
 
 /** The roles that people give each other, highest first. */
-export function rolesOf(roles: readonly APIRole[], serverId: string): MemberRole[] {
+export function rolesOf(roles: readonly Role[], serverId: string): MemberRole[] {
   return roles
     .filter((role) => role.id !== serverId && !isBots(role)) // the everyone role has the server's own id
     .toSorted((a, b) => b.position - a.position || Number(BigInt(a.id) - BigInt(b.id))) // of equals the older is higher
@@ -24,6 +24,6 @@ export function rolesOf(roles: readonly APIRole[], serverId: string): MemberRole
 }
 
 /** The role of boosters is the platform's too, but people hold it. */
-const isBots = ({ managed, tags }: APIRole) => managed && tags?.premium_subscriber === undefined
+const isBots = ({ managed, tags }: Role) => managed && tags?.premium_subscriber === undefined
 
 const hex = (color: number) => `#${color.toString(16).padStart(6, '0')}`

@@ -47,7 +47,7 @@ async function sameOrg(db: Db, { prefix, chat_server_id }: Wanted): Promise<OrgR
   throw new AppError(
     'conflict',
     'org.deactivated',
-    `The org of this chat server was deactivated; purge it first: operator org purge ${there.prefix} --yes`,
+    `The org of this chat server was deactivated. Undo that with POST /api/superadmin/orgs/${there.id}/activate, or delete the org first: operator org purge ${there.prefix} --yes`,
   )
 }
 

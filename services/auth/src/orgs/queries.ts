@@ -60,6 +60,11 @@ export async function lockOrg(trx: Trx, id: number): Promise<OrgRow> {
   return row
 }
 
+/** The org under its lock, active or not. */
+export function lockAnyOrg(trx: Trx, id: number): Promise<OrgRow | undefined> {
+  return trx.selectFrom('orgs').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+}
+
 export function lockOrgByPrefix(trx: Trx, prefix: string): Promise<OrgRow | undefined> {
   return trx
     .selectFrom('orgs')

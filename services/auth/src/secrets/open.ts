@@ -2,7 +2,7 @@ import type { Service } from '@guildhall/contracts/names'
 import { AppError } from '@guildhall/service/errors'
 import type { Deps } from '../deps.ts'
 import { knownOrg } from '../orgs/queries.ts'
-import { secretSealer, secretsOf } from './queries.ts'
+import { sealedSecrets, secretSealer } from './queries.ts'
 import { declaredSecret } from './rules.ts'
 
 /** The values of those of the named secrets that are set. Throws where one is not declared for the reader. */
@@ -28,7 +28,7 @@ export async function openSecrets(
   org_id: number,
   names: readonly string[],
 ): Promise<Record<string, string>> {
-  const rows = (await secretsOf(db, org_id)).filter(({ name }) => names.includes(name))
+  const rows = await sealedSecrets(db, org_id, names)
   if (rows.length === 0) return {} // without SECRETS_KEY as well
   const sealer = secretSealer(config)
   const open = ({ name, sealed_value }: (typeof rows)[0]) =>

@@ -12,14 +12,14 @@ import type { App } from '@guildhall/service/app'
 import { AppError } from '@guildhall/service/errors'
 import type { Deps } from '../deps.ts'
 import { lockOrg } from '../orgs/queries.ts'
-import { removeSecret, secretSealer, secretsOf, storeSecret } from './queries.ts'
+import { removeSecret, secretMarks, secretNames, secretSealer, storeSecret } from './queries.ts'
 import { checkCount, checkValue, declaredSecret, shownSecret, shownSecrets } from './rules.ts'
 
 export function secretRoutes(app: App, { db, bus, config, now }: Deps) {
   const sealer = secretSealer(config)
 
   app.implement(listSecrets, async ({ org }) => ({
-    secrets: shownSecrets(await secretsOf(db, org.id)),
+    secrets: shownSecrets(await secretMarks(db, org.id)),
   }))
 
   app.implement(putSecret, async ({ org, caller, params: { name }, body }, reply) => {
@@ -29,7 +29,7 @@ export function secretRoutes(app: App, { db, bus, config, now }: Deps) {
     const row = await db.transaction().execute(async (trx) => {
       await lockOrg(trx, org.id) // its secrets are counted under its lock
       const stored = await storeSecret(trx, { org_id: org.id, name, sealed_value, ...by })
-      if (stored.made) checkCount(await secretsOf(trx, org.id))
+      if (stored.made) checkCount(await secretNames(trx, org.id))
       await enqueue(trx, audit(secretStored, caller, org, { name }))
       return stored
     })

@@ -1,7 +1,7 @@
 import { type Secret, type SecretInfo, secretInfo, secrets } from '@guildhall/contracts/secrets'
 import { AppError } from '@guildhall/service/errors'
 import { z } from 'zod'
-import type { SecretRow } from '../db.ts'
+import type { SecretMark } from '../db.ts'
 
 const JsonObject = z.record(z.string(), z.unknown())
 const MOST_SECRETS = 200
@@ -21,7 +21,7 @@ export function declaredSecret(name: string): SecretInfo {
 }
 
 /** Throws where an org has more secrets than a list shows in one answer. */
-export function checkCount({ length }: readonly SecretRow[]): void {
+export function checkCount({ length }: readonly string[]): void {
   if (length > MOST_SECRETS)
     throw new AppError(
       'conflict',
@@ -57,7 +57,7 @@ export function jsonObject(value: string): Record<string, unknown> | undefined {
 }
 
 /** A secret as officers see it: never its value. */
-export function shownSecret(name: string, row: SecretRow | undefined): Secret {
+export function shownSecret(name: string, row: SecretMark | undefined): Secret {
   const { description = '' } = secretInfo(name) ?? {}
   const updated_at = row?.updated_at.toISOString() ?? null
   return {
@@ -70,7 +70,7 @@ export function shownSecret(name: string, row: SecretRow | undefined): Secret {
 }
 
 /** Every declared secret, then those under a prefix that are set. */
-export function shownSecrets(rows: readonly SecretRow[]): Secret[] {
+export function shownSecrets(rows: readonly SecretMark[]): Secret[] {
   const declared = Object.keys(secrets)
   const own = rows.map(({ name }) => name).filter((name) => !declared.includes(name))
   return [...declared, ...own].map((name) =>

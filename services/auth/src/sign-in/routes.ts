@@ -4,7 +4,8 @@ import type { App } from '@guildhall/service/app'
 import { isHttps } from '@guildhall/service/cookie-name'
 import { AppError } from '@guildhall/service/errors'
 import { z } from 'zod'
-import { type ChatUser, chatUnavailable } from '../clients/chat.ts'
+import { noteDenied } from '../access/note-denied.ts'
+import { type ChatUser, chatUnavailable, refusalOf } from '../clients/chat.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { issuePair } from '../token-pairs/issue.ts'
@@ -43,25 +44,18 @@ export function signInRoutes(app: App, deps: Deps) {
       return reply.code(302).send({ location })
     }
     if (!signIn || signIn.state !== query.state) {
-      deps.log.warn(
-        { reason: 'oauth_state_mismatch' },
-        'access decision=deny reason=oauth_state_mismatch route=GET /api/auth/callback org=- credential=none',
-      )
+      noteDenied(deps.log, 'oauth_state_mismatch', loginCallback)
       return back({ error: 'This sign-in was not started here or took too long; start again' })
     }
     if (!query.code) return back({ error: 'The sign-in was cancelled' })
 
-    const { user, serverIds } = await chat.signedIn({
-      code: query.code,
-      verifier: signIn.verifier,
-      redirectUri: checkSetUp(config),
-      servers: true,
-    })
+    const { verifier } = signIn
+    const asked = { code: query.code, verifier, redirectUri: checkSetUp(config), servers: true }
+    const answer = await chat.signedIn(asked).catch(refusalOf)
+    if (answer instanceof AppError) return back({ error: answer.message })
+    const { user, serverIds } = answer
     if (!(await isOfficerSomewhere(deps, user, serverIds))) {
-      deps.log.warn(
-        { reason: 'not_officer' },
-        `access decision=deny reason=not_officer route=GET /api/auth/callback org=- credential=chat:${user.id}`,
-      )
+      noteDenied(deps.log, 'not_officer', loginCallback, user.id)
       return back({ error: 'Unauthorized access: you hold the officer role of no org here' })
     }
     const code = await db.transaction().execute(async (trx) => {

@@ -2,8 +2,8 @@ import { listGuildRoles, listGuilds } from '@guildhall/contracts/superadmin'
 import type { App } from '@guildhall/service/app'
 import { AppError } from '@guildhall/service/errors'
 import { pageOf } from '@guildhall/service/paging'
-import type { APIRole } from 'discord-api-types/v10'
 import { guildsOfBot, rolesOfGuild, unfitRole } from '../clients/guilds.ts'
+import type { Role } from '../clients/shapes.ts'
 import type { Deps } from '../deps.ts'
 import { orgsOfServers } from '../orgs/queries.ts'
 
@@ -29,7 +29,7 @@ export function guildRoutes(app: App, { db, chat }: Deps) {
   })
 }
 
-const shownRole = (role: APIRole, guildId: string) => ({
+const shownRole = (role: Role, guildId: string) => ({
   id: role.id,
   name: role.name,
   color: `#${role.color.toString(16).padStart(6, '0')}`,

@@ -45,6 +45,14 @@ async function opened(t: Parameters<typeof busAs>[0], more: Record<string, strin
   }
 }
 
+/** Five more chat servers with the bot, and their ids. */
+function moreServers({ world }: Pick<TestAuth, 'world'>) {
+  const [guild = assert.fail()] = world.guilds
+  const ids = Array.from({ length: 5 }, (_, n) => `30000000${n}`)
+  world.guilds.push(...ids.map((id) => ({ ...guild, id, roles: [] })))
+  return ids
+}
+
 async function actions({ db }: Pick<TestAuth, 'db'>) {
   const rows = await db.selectFrom('outbox').select('payload').orderBy('id').execute()
   return rows.map(({ payload }) => (payload as { action: string }).action)
@@ -80,10 +88,10 @@ test('of ten at once that make one org by its name one makes it', async (t) => {
 })
 
 test('orgs of one name at once get prefixes of their own', async (t) => {
-  const { client } = await opened(t)
+  const auth = await opened(t)
   const replies = await Promise.all(
-    Array.from({ length: 5 }, (_, n) =>
-      client.call(addOrg, { body: { name: 'Café Søren!', chat_server_id: `30000000${n}` } }),
+    moreServers(auth).map((chat_server_id) =>
+      auth.client.call(addOrg, { body: { name: 'Café Søren!', chat_server_id } }),
     ),
   )
   const prefixes = replies.map((reply) => (reply.status === 201 ? reply.body.prefix : ''))
@@ -129,8 +137,10 @@ test('everyone, roles of bots and roles that are not there make no officers, at 
     await assert.rejects(ask(operator, createOrg, asked), { code: 'org.officer_role' })
   }
   const nowhere = { name: 'N', chat_server_id: '999999999999', officer_role_id: MEMBER_ROLE }
-  const reply = await client.call(addOrg, { body: nowhere })
-  assert.ok(reply.status === 400 && reply.body.code === 'org.chat_server')
+  for (const body of [nowhere, { ...nowhere, officer_role_id: null }]) {
+    const reply = await client.call(addOrg, { body })
+    assert.ok(reply.status === 400 && reply.body.code === 'org.chat_server')
+  }
 })
 
 test('an officer role changes, and with none the org has no officers', async (t) => {
@@ -169,12 +179,29 @@ test('an old prefix stays with its org for ever', async (t) => {
   assert.equal(changes.length, 2)
 })
 
+test("another org's old prefix is refused to an org that has one already", async (t) => {
+  const { as, client, prefix } = await opened(t)
+  await prefix('chess')
+  const made = await client.call(addOrg, { body: rival })
+  assert.ok(made.status === 201)
+  const { id, prefix: own } = made.body
+  const org = { id, prefix: own, name: 'Rival Club', modules: [], publisher: false }
+  const params = { org_id: String(id) }
+  const rename = (to: string) =>
+    as({ caller: superadmin, org }).call(putPrefix, { params, body: { prefix: to } })
+  const taken = await rename('demo')
+  assert.ok(taken.status === 409 && taken.body.code === 'org.prefix_taken')
+  assert.equal((await rename('new')).status, 200)
+  assert.equal((await rename(own)).status, 200, 'its own it may have again')
+})
+
 test('an org made at the moment another gives the prefix up does not get it', async (t) => {
-  const { client, prefix } = await opened(t)
-  for (let n = 0; n < 5; n++) {
+  const auth = await opened(t)
+  const { client, prefix } = auth
+  for (const [n, chat_server_id] of moreServers(auth).entries()) {
     const [from, to] = [`p${n}`, `p${n + 1}`]
     await prefix(from)
-    const body = { name: 'New', chat_server_id: `30000000${n}`, prefix: from }
+    const body = { name: 'New', chat_server_id, prefix: from }
     const [, made] = await Promise.all([prefix(to), client.call(addOrg, { body })])
     assert.equal(made.status, 409)
   }

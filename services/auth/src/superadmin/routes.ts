@@ -20,7 +20,7 @@ import {
 import { violates } from '@guildhall/db/violations'
 import type { App } from '@guildhall/service/app'
 import { pageOf } from '@guildhall/service/paging'
-import { checkOfficerRole } from '../clients/guilds.ts'
+import { checkOfficerRole, checkOnServer } from '../clients/guilds.ts'
 import type { OrgRow, Trx } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import { createOrgFrom } from '../orgs/create.ts'
@@ -46,6 +46,7 @@ export function superadminRoutes(app: App, deps: Deps) {
   })
 
   app.implement(addOrg, async ({ body, caller }, reply) => {
+    if (body.officer_role_id === null) await checkOnServer(chat, body.chat_server_id)
     const { org, created } = await createOrgFrom(deps, { ...body, off: [] }, caller)
     return reply.code(created ? 201 : 200).send(org)
   })

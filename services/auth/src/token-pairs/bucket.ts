@@ -9,10 +9,12 @@ import { Kvm } from '@nats-io/kv'
 import type { Deps } from '../deps.ts'
 import { listRevoked } from './queries.ts'
 
-/** Entries outlive every token they may name. */
+/** Entries outlive every access token. App tokens count for longer: writing anew keeps their entries there. */
 const KEEP_MS = 2 * ACCESS_TOKEN_SECONDS * 1000
-/** The mark of a whole bucket is written anew before it could end. */
-const MARK_MS = ACCESS_TOKEN_SECONDS * 1000
+/** Entries and the mark of a whole bucket are written anew before they could end. */
+const AGAIN_MS = ACCESS_TOKEN_SECONDS * 1000
+/** Entries on their way at once: half an hour is enough for millions. */
+const BATCH = 200
 /** Several in the time after which a gateway stops to trust what it knows. */
 const BEAT_MS = REVOKED_SILENCE_MS / 4
 
@@ -23,9 +25,11 @@ export function keepRevokedBucket(
 ) {
   async function write() {
     const bucket = await new Kvm(bus.js).create(REVOKED_BUCKET, { ttl: KEEP_MS })
-    for (const { jti, expires_at } of await listRevoked(db, now())) {
-      await bucket.put(jti, JSON.stringify({ exp: Math.floor(expires_at.getTime() / 1000) }))
-    }
+    const put = ({ jti, expires_at }: { jti: string; expires_at: Date }) =>
+      bucket.put(jti, JSON.stringify({ exp: Math.floor(expires_at.getTime() / 1000) }))
+    const rows = await listRevoked(db, now())
+    for (let n = 0; n < rows.length; n += BATCH)
+      await Promise.all(rows.slice(n, n + BATCH).map(put))
     await bucket.put(REVOKED_COMPLETE, now().toISOString())
   }
   bus.onConnected(write)
@@ -36,6 +40,6 @@ export function keepRevokedBucket(
   const beat = () => {
     if (!bus.nats.isClosed()) bus.nats.publish(`$KV.${REVOKED_BUCKET}.${REVOKED_BEAT}`)
   }
-  const timers = [setInterval(again, MARK_MS), setInterval(beat, BEAT_MS)]
+  const timers = [setInterval(again, AGAIN_MS), setInterval(beat, BEAT_MS)]
   signal.addEventListener('abort', () => timers.forEach(clearInterval))
 }

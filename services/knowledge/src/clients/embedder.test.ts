@@ -9,7 +9,13 @@ import { createEmbedder } from './embedder.ts'
 
 test('passages go in batches of 64 and keep their order; queries have the prefix and are asked once', async (t) => {
   const { world, settings } = await testEmbedder(t)
-  const asks = { url: settings.EMBEDDINGS_URL, model: 'words', key: 'k', prefix: 'query: ' }
+  const asks = {
+    url: settings.EMBEDDINGS_URL,
+    model: 'words',
+    key: 'k',
+    prefix: 'query: ',
+    weight: 1,
+  }
   const embedder = createEmbedder(asks, new Map(), quietLog)
   const texts = Array.from({ length: 300 }, (_, n) => `word${n}`)
   const vectors = await embedder.passages(texts)

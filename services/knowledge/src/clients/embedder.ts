@@ -23,6 +23,8 @@ export interface EmbedderSettings {
   key: string | undefined
   /** Text put before queries. */
   prefix: string
+  /** How much what it finds counts beside the words, 0 to 1. */
+  weight: number
   /** Set for the URL of an officer, which is fetched from the public internet only. */
   guard?: NonNullable<OutboundRequest['guard']>
 }
@@ -37,7 +39,7 @@ export type Embedder = ReturnType<typeof createEmbedder>
 
 /** An embedder over its OpenAI-compatible API. */
 export function createEmbedder(settings: EmbedderSettings, known: KnownQueries, log: Log) {
-  const { model, prefix } = settings
+  const { model, prefix, weight } = settings
   let failing = false
 
   async function passages(texts: readonly string[]): Promise<Float32Array[]> {
@@ -69,6 +71,7 @@ export function createEmbedder(settings: EmbedderSettings, known: KnownQueries, 
 
   return {
     model,
+    weight,
     /** The vectors of passages, in their order. Throws AppError('upstream', 'embeddings.…'). */
     passages,
     /** The vector of a query, or nothing while the embedder fails: then the search goes by text alone. */

@@ -91,7 +91,12 @@ test('an address that is not public is refused: writes say so, searches go by te
   const { world, settings } = await testEmbedder(t)
   const secretsOf = async () => ({ embeddings_url: settings.EMBEDDINGS_URL })
   const config = { EMBEDDINGS_MODEL: 'default', EMBEDDINGS_QUERY_PREFIX: '' } as const
-  const without = { EMBEDDINGS_URL: undefined, EMBEDDINGS_API_KEY: undefined, ...config }
+  const without = {
+    EMBEDDINGS_URL: undefined,
+    EMBEDDINGS_API_KEY: undefined,
+    EMBEDDINGS_WEIGHT: 1,
+    ...config,
+  }
   const embedderOf = createEmbedders({ config: without, secretsOf, guard: {}, log: quietLog })
   const embedder = await embedderOf(1)
   assert.ok(embedder)
@@ -126,7 +131,12 @@ test('while auth does not answer searches go by text and writes wait, but those 
 
 test('who cannot be told which embedder the org has is told when to try again', async () => {
   const config = { EMBEDDINGS_MODEL: 'default', EMBEDDINGS_QUERY_PREFIX: '' } as const
-  const none = { EMBEDDINGS_URL: undefined, EMBEDDINGS_API_KEY: undefined, ...config }
+  const none = {
+    EMBEDDINGS_URL: undefined,
+    EMBEDDINGS_API_KEY: undefined,
+    EMBEDDINGS_WEIGHT: 1,
+    ...config,
+  }
   const secretsOf = () => Promise.reject(new AppError('unavailable', 'auth.unreachable', 'gone'))
   const embedderOf = createEmbedders({ config: none, secretsOf, guard: {}, log: quietLog })
   await assert.rejects(embedderOf(1), { code: 'embeddings.unknown', retryAfter: 5 })

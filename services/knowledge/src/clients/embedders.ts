@@ -15,7 +15,11 @@ const RETRY_SECONDS = 5
 
 type Deployment = Pick<
   Config,
-  'EMBEDDINGS_URL' | 'EMBEDDINGS_MODEL' | 'EMBEDDINGS_API_KEY' | 'EMBEDDINGS_QUERY_PREFIX'
+  | 'EMBEDDINGS_URL'
+  | 'EMBEDDINGS_MODEL'
+  | 'EMBEDDINGS_API_KEY'
+  | 'EMBEDDINGS_QUERY_PREFIX'
+  | 'EMBEDDINGS_WEIGHT'
 >
 
 interface Needs {
@@ -51,13 +55,14 @@ export function createEmbedders({ config, secretsOf, guard, log }: Needs): Embed
 function ownSettings(secrets: OrgSecrets, guard: Needs['guard']): EmbedderSettings | undefined {
   const { embeddings_url: url, embeddings_model: model = DEFAULT_MODEL } = secrets
   const { embeddings_api_key: key, embeddings_query_prefix: prefix = '' } = secrets
-  return url === undefined ? undefined : { url, model, key, prefix, guard }
+  return url === undefined ? undefined : { url, model, key, prefix, weight: 1, guard }
 }
 
 function deploymentSettings(config: Deployment): EmbedderSettings | undefined {
   const { EMBEDDINGS_URL: url, EMBEDDINGS_MODEL: model } = config
   const { EMBEDDINGS_API_KEY: key, EMBEDDINGS_QUERY_PREFIX: prefix } = config
-  return url === undefined ? undefined : { url, model, key, prefix }
+  const { EMBEDDINGS_WEIGHT: weight } = config
+  return url === undefined ? undefined : { url, model, key, prefix, weight }
 }
 
 const unknown = (cause: unknown) =>

@@ -13,6 +13,9 @@ const TROUBLE_KEPT_MS = 60_000
 const ORIGINS_KEPT = 2_000
 /** What must be read of a longer file (RFC 9309 § 2.5). */
 const READ_BYTES = 500 * 1024
+const MOST_LINES = 2_000
+const MOST_LINE_CHARS = 500
+const MOST_WILDCARDS = 8
 
 /** Whether a page may be crawled: by its rules, or never while these cannot be read. */
 type Rules = { allowed(url: string): boolean } | { trouble: string }
@@ -56,8 +59,24 @@ function rulesOf({ status, bytes }: GuardedAnswer, url: string, userAgent: strin
     .subarray(0, READ_BYTES)
     .toString('utf8')
     .replace(/^\uFEFF/, '')
-  const robots = parse(url, text)
+  const robots = parse(url, bounded(text))
   return { allowed: (page) => robots.isAllowed(page, userAgent) !== false }
+}
+
+/**
+ * Rules that are soon compared, as robots.txt is anybody's to write: so many lines, each with so many wildcards and
+ * characters. A rule that is cut off counts by its beginning, so a page it forbids stays forbidden.
+ */
+function bounded(text: string): string {
+  return text
+    .split(/\r\n|\r|\n/, MOST_LINES)
+    .map((line) => {
+      const parts = line.slice(0, MOST_LINE_CHARS).split(/\*+/)
+      return parts.length <= MOST_WILDCARDS
+        ? parts.join('*')
+        : parts.slice(0, MOST_WILDCARDS).join('*')
+    })
+    .join('\n')
 }
 
 const disallowed = (url: string, userAgent: string) =>

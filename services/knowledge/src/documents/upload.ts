@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts'
 import { cutPassages } from '../passages/split.ts'
 import { noteRun } from '../runs/queries.ts'
 import { settingsOf } from '../settings/effective.ts'
-import { sourceByKey } from '../sources/queries.ts'
+import { hasComing, sourceByKey } from '../sources/queries.ts'
 import { type Draft, writeSource } from '../sources/write.ts'
 import { checkLength, hashOfFile, keyOfFile } from './rules.ts'
 
@@ -77,7 +77,8 @@ async function storeFile(deps: Deps, org: OrgRef, { file, key, upload, by, setti
   const content_hash = hashOfFile(file.bytes, settings)
   const labels = { category: upload.category, public: upload.public, url: '' }
   const there = await sourceByKey(deps.db, org.id, key)
-  const same = there?.version?.content_hash === content_hash
+  const same =
+    there?.version?.content_hash === content_hash && !(await hasComing(deps.db, there.id))
   if (same && there.category === labels.category && there.public === labels.public)
     return { changed: false, chunks: there.version?.chunk_count ?? 0 }
 

@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
-import { PassThrough } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ask } from '@guildhall/bus/calls'
@@ -14,18 +13,15 @@ import {
   putSource,
   search,
   sourceWritten,
+  uploadDocuments,
 } from '@guildhall/contracts/knowledge'
 import { pruneJobs } from '@guildhall/contracts/ops'
 import { purgeOrgOf } from '@guildhall/contracts/orgs'
-import { openDb } from '@guildhall/db/open'
-import { testDatabase } from '@guildhall/db/testing'
-import { createLog } from '@guildhall/service/log'
 import { cleanUp, clientAs, until } from '@guildhall/service/testing'
 import { sql } from 'kysely'
 import type { Db } from '../db.ts'
 import { knowledgeSettings, testKnowledge } from '../testing.ts'
-import { body, member, vectorAt, vectorBody } from '../testing-bodies.ts'
-import { takeIndexLock } from './lock.ts'
+import { body, member, officer, vectorAt, vectorBody } from '../testing-bodies.ts'
 
 type Knowledge = Awaited<ReturnType<typeof testKnowledge>>
 const params = { key: 'a' }
@@ -133,6 +129,24 @@ test('a version that could not be indexed gives way to the next writing', async 
   assert.deepEqual(await found(alpha), ['old fox'])
   const left = await knowledge.db.selectFrom('versions').select('state').execute()
   assert.deepEqual(left, [{ state: 'current' }])
+})
+
+test('a file sent again after one that could not be indexed is what stays', async (t) => {
+  const knowledge = await testKnowledge(t, { LOG_LEVEL: 'fatal' })
+  const officer1 = knowledge.as(officer(1))
+  const send = async (text: string) => {
+    const files = [new File([text], 'a.txt')]
+    const reply = await officer1.call(uploadDocuments, { params: { org: 'org1' }, body: { files } })
+    assert.ok(reply.status === 200, JSON.stringify(reply.body))
+    return reply.body.files[0]?.error ?? null
+  }
+  assert.equal(await send('An old fox.'), null)
+  const repair = await breakIndex(knowledge)
+  assert.match((await send('A lost fox.')) ?? '', /Indexing will finish by itself/)
+  await repair()
+  assert.equal(await send('An old fox.'), null)
+  await knowledge.run(indexPending)
+  assert.deepEqual(await found(knowledge.as(member(1))), ['a.txt\nAn old fox.'])
 })
 
 test('an index that was deleted is written again at the start, vectors and all', async (t) => {
@@ -243,48 +257,3 @@ async function knowledgeProcess(
   }
   throw new Error('The process ended before it had started')
 }
-
-test('a second writer of the index says why it waits, and gets its turn when the first ends', async (t) => {
-  const url = await testDatabase(t)
-  const lines: string[] = []
-  const to = new PassThrough().on('data', (line) => lines.push(String(line)))
-  const log = createLog('test', { format: 'json', to })
-  const first = await takeIndexLock({ url, log })
-  let taken = false
-  const waiting = takeIndexLock({ url, log }, 0).then((lock) => {
-    taken = true
-    return lock
-  })
-  await until(() => lines.some((line) => line.includes('stop that process')))
-  assert.equal(taken, false)
-  await first[Symbol.asyncDispose]()
-  await (await waiting)[Symbol.asyncDispose]()
-})
-
-test('a writer whose connection was cut takes the lock again, and ends if another has it', async (t) => {
-  const url = await testDatabase(t)
-  const log = createLog('test', { format: 'json', level: 'silent' })
-  const admin = openDb<object>({ url, schema: 'public', log })
-  cleanUp(t, () => admin.destroy())
-  const cut = () =>
-    sql`select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'
-      and database = (select oid from pg_database where datname = current_database())`.execute(
-      admin,
-    )
-  const held = async () =>
-    (
-      await sql`select 1 from pg_locks where locktype = 'advisory' and granted
-      and database = (select oid from pg_database where datname = current_database())`.execute(
-        admin,
-      )
-    ).rows.length > 0
-  const first = await takeIndexLock({ url, log })
-  cleanUp(t, () => first[Symbol.asyncDispose]())
-  const kept = first.keep(new AbortController().signal)
-  await cut()
-  await until(held)
-  await cut()
-  const other = await takeIndexLock({ url, log })
-  cleanUp(t, () => other[Symbol.asyncDispose]())
-  await assert.rejects(kept, /took over/)
-})

@@ -66,17 +66,19 @@ async function nearest(
   const { mode, max_distance: maxDistance } = await reading
   const found = mode === 'text' ? undefined : await vectorOf(deps, scope.org, query)
   if (!found) return undefined
-  const hits = await deps.index.searchVector({ ...scope, ...found, maxDistance })
-  const { EMBEDDINGS_MODEL, EMBEDDINGS_WEIGHT } = deps.config
-  return { hits, weight: found.model === EMBEDDINGS_MODEL ? EMBEDDINGS_WEIGHT : 1 }
+  const { weight, ...near } = found
+  return { hits: await deps.index.searchVector({ ...scope, ...near, maxDistance }), weight }
 }
 
 async function vectorOf({ embedderOf }: Deps, orgId: number, query: SearchQuery) {
   const { embedding, embedding_model: model } = query
-  if (embedding && model !== undefined) return { vector: Float32Array.from(embedding), model }
   const embedder = await embedderOf(orgId).catch(noneForNow)
+  if (embedding && model !== undefined) {
+    const weight = embedder?.model === model ? embedder.weight : 1
+    return { vector: Float32Array.from(embedding), model, weight }
+  }
   const vector = await embedder?.query(query.query)
-  return embedder && vector && { vector, model: embedder.model }
+  return embedder && vector && { vector, model: embedder.model, weight: embedder.weight }
 }
 
 /** While nobody knows which embedder the org has, the words must do. */

@@ -10,6 +10,9 @@ const REFINE = 4
 /** And for so many at least: of few candidates too many are the wrong ones. */
 const LEAST_REFINED = 200
 
+/** Words of one query that are looked for in other spellings: each costs a search, and some 10 ms for its likes. */
+const MOST_CORRECTED = 4
+
 /** The rows that hold the words of a query, and those with likely spellings of words that no row holds. */
 export async function searchText(table: Table, query: TextQuery): Promise<Hit[]> {
   const parsed = parseQuery(query.query)
@@ -34,7 +37,7 @@ async function unknownWords(
   query: TextQuery,
 ): Promise<string[]> {
   const held = new Set(found.flatMap((row) => row.words.split(' ')))
-  const asked = words.filter((word) => !held.has(word.toLowerCase()))
+  const asked = words.filter((word) => !held.has(word.toLowerCase())).slice(0, MOST_CORRECTED)
   const hits = await Promise.all(
     asked.map((word) => matches(table, new MatchQuery(word, 'text'), { ...query, limit: 1 })),
   )

@@ -5,7 +5,7 @@ import type { ParsedQuery, Term } from './query.ts'
 const ONE_WRONG_FROM = 4
 const TWO_WRONG_FROM = 6
 /** Longer ones are keys and hashes: nobody mistypes them, and LanceDB refuses to look for their like. */
-const MISTYPED_UNTIL = 32
+const MISTYPED_UNTIL = 24
 
 type Clause = [Occur, FullTextQuery]
 

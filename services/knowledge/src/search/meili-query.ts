@@ -39,13 +39,13 @@ export function branchesOf(query: string): Branch[] {
 /** Every choice of one term from each group. */
 function alternatives(groups: readonly Term[][]): string[][] {
   const start: string[][] = [[]]
-  return groups
-    .reduce(
-      (chosen, group) =>
-        chosen.flatMap((terms) => group.map((term) => [...terms, quotedTerm(term)])),
-      start,
-    )
-    .slice(0, MOST_ALTERNATIVES)
+  return groups.reduce(
+    (chosen, group) =>
+      chosen
+        .flatMap((terms) => group.map((term) => [...terms, quotedTerm(term)]))
+        .slice(0, MOST_ALTERNATIVES), // at each step: all of them would double with every group
+    start,
+  )
 }
 
 /** In quotes Meilisearch neither drops nor corrects it. The parser left letters, digits and spaces only. */

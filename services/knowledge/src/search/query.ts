@@ -24,11 +24,18 @@ const STOP_WORDS = new Set(
  */
 export function parseQuery(text: string): ParsedQuery {
   const { groups, excluded } = grouped(text)
-  const required = groups.filter((group) => group.some((term) => 'phrase' in term))
+  const required = groups
+    .filter((group) => group.some((term) => 'phrase' in term))
+    .slice(0, MOST_WORDS)
+    .map((group) => group.slice(0, MOST_WORDS))
   const words = groups.flat().flatMap((term) => ('word' in term ? wordsIn(term.word) : []))
   const telling = words.filter((word) => !STOP_WORDS.has(word.toLowerCase()))
   const ranking = telling.length > 0 || required.length > 0 ? telling : words
-  return { words: [...new Set(ranking)].slice(0, MOST_WORDS), required, excluded }
+  return {
+    words: [...new Set(ranking)].slice(0, MOST_WORDS),
+    required,
+    excluded: excluded.slice(0, MOST_WORDS),
+  }
 }
 
 /** The wanted terms, those joined by OR in one group, and the excluded ones. */

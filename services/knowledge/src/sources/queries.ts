@@ -67,6 +67,17 @@ function shownCrawl(row: Row): Source['crawl'] {
   }
 }
 
+/** True if a version of the source is stored and still to be indexed: it will take the place of the current one. */
+export async function hasComing(db: Db, sourceId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('versions')
+    .select('id')
+    .where('source_id', '=', sourceId)
+    .where('state', '=', 'indexing')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** Makes the source unless it is there, and says whether it did; without a version nobody finds it. */
 export async function ensureSource(
   trx: Trx,
