@@ -10,13 +10,13 @@ import {
   REVOKED_COMPLETE,
   REVOKED_SILENCE_MS,
 } from '@guildhall/contracts/auth'
-import { until, whileStopped } from '@guildhall/service/testing'
+import { cleanUp, until, whileStopped } from '@guildhall/service/testing'
 import { Kvm } from '@nats-io/kv'
 import { watchRevocations } from './revocations.ts'
 
 /** The beat that auth writes. */
-const beats = ({ nats }: Bus) =>
-  setInterval(() => nats.publish(`$KV.${REVOKED_BUCKET}.${REVOKED_BEAT}`), REVOKED_SILENCE_MS / 10)
+const beats = ({ nats }: Bus, everyMs = REVOKED_SILENCE_MS / 10) =>
+  setInterval(() => nats.publish(`$KV.${REVOKED_BUCKET}.${REVOKED_BEAT}`), everyMs)
 
 test('a gateway asks auth until the bucket is whole, then knows by itself, and refuses while blind', async (t) => {
   const nats = await testBroker(t)
@@ -39,7 +39,7 @@ test('a gateway asks auth until the bucket is whole, then knows by itself, and r
   assert.equal(revocations.hears(), false, 'auth has not said that the bucket is whole')
   await bucket.put(REVOKED_COMPLETE, '')
   const beating = beats(auth)
-  t.after(() => clearInterval(beating))
+  cleanUp(t, async () => clearInterval(beating))
   await until(() => revocations.hears())
   asked.length = 0
   assert.deepEqual([await revocations.has('seen'), await revocations.has('new')], [true, false])
@@ -60,7 +60,7 @@ test('a broker that hangs is no longer believed after a second, and what was los
   const bucket = await new Kvm(auth.js).create(REVOKED_BUCKET)
   await bucket.put(REVOKED_COMPLETE, '')
   const beating = beats(auth)
-  t.after(() => clearInterval(beating))
+  cleanUp(t, async () => clearInterval(beating))
   const ending = new AbortController()
   t.after(() => ending.abort())
   const revocations = watchRevocations(gateway, ending.signal)
@@ -76,4 +76,18 @@ test('a broker that hangs is no longer believed after a second, and what was los
   await until(() => revocations.hears())
   assert.equal(again, 2)
   assert.equal(await revocations.has('unknown'), false)
+})
+
+test('a beat that replaces another while a gateway begins to watch leaves none deaf', async (t) => {
+  const nats = await testBroker(t)
+  const auth = await busAs(t, { url: nats.url, peer: 'auth' })
+  const gateway = await busAs(t, { url: nats.url, peer: 'gateway' })
+  const bucket = await new Kvm(auth.js).create(REVOKED_BUCKET)
+  await bucket.put(REVOKED_COMPLETE, '')
+  const beating = beats(auth, 1)
+  cleanUp(t, async () => clearInterval(beating))
+  const ending = new AbortController()
+  t.after(() => ending.abort())
+  const all = Array.from({ length: 20 }, () => watchRevocations(gateway, ending.signal))
+  await until(() => all.every(({ hears }) => hears()))
 })

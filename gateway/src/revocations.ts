@@ -61,7 +61,8 @@ export function watchRevocations(bus: Bus, signal: AbortSignal) {
     for await (const entry of entries) {
       const isMark = note(entry)
       marked ||= isMark
-      watching ||= marked && entry.delta === 0 // the last of those that were there
+      // Those that were there have come. The count of those left (delta) drifts while beats replace beats.
+      watching ||= marked && entry.isUpdate
     }
     signal.removeEventListener('abort', stop)
     lost()

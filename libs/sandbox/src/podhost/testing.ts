@@ -225,6 +225,10 @@ function runProgram(program: string, args: string[], input: string): Promise<Ran
       const code = error ? Number(error.code ?? 255) : 0
       resolve({ code, stdout, stderr })
     })
+    // A program may end without reading: how it ended says why.
+    child.stdin?.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+    })
     child.stdin?.end(input)
   })
 }
