@@ -1,9 +1,10 @@
+import type { PodStatus } from '@guildhall/contracts/compute'
 import { newId } from '@guildhall/service/id'
 import type { Log } from '@guildhall/service/log'
 import { sql } from 'kysely'
 import type { Db, LivePod, SessionRow } from '../db.ts'
 import type { Deps } from '../deps.ts'
-import { move } from '../pods/action.ts'
+import { act } from '../pods/action.ts'
 import type { Seen } from '../pods/live.ts'
 import { liveOf } from '../pods/shown.ts'
 import { LEAD_MS, planFor } from './plan.ts'
@@ -47,13 +48,20 @@ async function runPod(deps: Deps, row: LivePod, seen: Seen) {
     .where('pod', '=', row.id)
     .where('finished', '=', false)
     .execute()
-  const { action, started, over } = planFor(sessions, liveOf(row, seen).status, deps.now())
+  const { action, started, over } = planFor(sessions, await statusOf(deps, row, seen), deps.now())
   // before the host is asked: whoever removes the session meanwhile must find that the pod runs for it
   if (action === 'start') await mark(db, started, { started_pod: true })
-  if (action) await move(deps, row, action, BY)
+  if (action) await act(deps, row, action, BY)
   await mark(db, started, { started: true })
   await mark(db, over, { finished: true })
   await db.deleteFrom('sessions').where('removed', '=', true).where('finished', '=', true).execute()
+}
+
+/** A list may miss a pod; one that goes on running for nobody would cost. */
+async function statusOf({ podhost }: Deps, row: LivePod, seen: Seen): Promise<PodStatus> {
+  const { status } = liveOf(row, seen)
+  if (status !== 'GONE') return status
+  return (await podhost.find(row.org_id, row.pod_id))?.status ?? 'GONE'
 }
 
 async function mark(
