@@ -67,14 +67,13 @@ export async function carryOut(deps: Deps, pod: LivePod, asked: Asked): Promise<
 /** Looks how the pod is, and writes that what was asked is done if it shows. Answers its state then. */
 export async function settle(deps: Deps, pod: LivePod, asked: Asked) {
   const found = await deps.podhost.find(pod.org_id, pod.pod_id)
-  if (!hasHappened(asked, found)) return undefined
+  if (!found || !hasHappened(asked, found)) return undefined
   await done(deps, pod, asked)
-  return found?.status ?? 'TERMINATED'
+  return found.status
 }
 
-/** True where the pod is as the action leaves it. */
-function hasHappened({ action, asked_at }: Asked, found: HostPod | undefined): boolean {
-  if (!found) return action === 'terminate'
+/** True where the pod is as the action leaves it. That one is gone is believed of an answer to DELETE alone. */
+function hasHappened({ action, asked_at }: Asked, found: HostPod): boolean {
   switch (action) {
     case 'start':
       return ['RUNNING', 'STARTING', 'PROVISIONING'].includes(found.status)
