@@ -26,12 +26,7 @@ export async function noteAction(
 ): Promise<Asked> {
   await lockPod(trx, pod)
   await refuseTerminating(trx, pod, action)
-  await trx
-    .updateTable('pod_actions')
-    .set({ superseded: true })
-    .where('pod', '=', pod.id)
-    .where('action', '!=', 'terminate')
-    .execute()
+  await supersede(trx, pod)
   const asked_by: Actor = 'source' in by ? by : { source: 'http', ...actorOf(by) }
   const asked = { id: newId(now.getTime()), action, asked_at: now }
   await trx
@@ -39,6 +34,16 @@ export async function noteAction(
     .values({ ...asked, pod: pod.id, asked_by: JSON.stringify(asked_by) })
     .execute()
   return { ...asked, asked_by }
+}
+
+/** What was asked of a pod and is not done yet is not done any more, unless it is to be terminated. */
+export async function supersede(db: Db | Trx, { id }: LivePod) {
+  await db
+    .updateTable('pod_actions')
+    .set({ superseded: true })
+    .where('pod', '=', id)
+    .where('action', '!=', 'terminate')
+    .execute()
 }
 
 async function refuseTerminating(trx: Trx, { id, name }: LivePod, action: PodAction) {

@@ -7,6 +7,7 @@ import { sql } from 'kysely'
 import type { Db, LivePod, SessionRow } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import { act } from '../pods/action.ts'
+import { supersede } from '../pods/asked.ts'
 import type { Seen } from '../pods/live.ts'
 import { liveOf } from '../pods/shown.ts'
 import { LEAD_MS, planFor } from './plan.ts'
@@ -72,6 +73,8 @@ async function runPod(deps: Deps, { row, seen, mayStart }: Turn) {
   // before the host is asked: whoever removes the session meanwhile must find that the pod runs for it
   if (action === 'start') await mark(db, started, { started_pod: true })
   if (action) await act(deps, row, action, BY)
+  // a stop after an earlier session that the host has not answered would end this one
+  else if (started.length > 0) await supersede(db, row)
   await mark(db, started, { started: true })
   await mark(db, over, { finished: true })
   await db.deleteFrom('sessions').where('removed', '=', true).where('finished', '=', true).execute()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { actOnPod, getPod, type PodAction } from '@guildhall/contracts/compute'
+import { actOnPod, getPod, type PodAction, reconcilePods } from '@guildhall/contracts/compute'
 import {
   planPodSession,
   removePodSession,
@@ -191,4 +191,17 @@ test('the pods of a deactivated club are stopped after their sessions and never 
   assert.deepEqual(states(), ['RUNNING', 'EXITED'])
   await runAt(compute, inMinutes(21))
   assert.deepEqual(states(), ['EXITED', 'EXITED'])
+})
+
+test('a stop that the host never answered does not end the next session', async (t) => {
+  const compute = await testCompute(t)
+  const { id } = await madePod(compute)
+  await plan(compute, id, inMinutes(-10), inMinutes(2))
+  await plan(compute, id, inMinutes(14), inMinutes(30))
+  const fault = { at: 'POST /v2/pods/:id/action', fault: 'failing' as const }
+  compute.world.faults.push(fault)
+  await runAt(compute, inMinutes(3)) // the first is over; the host fails
+  await runAt(compute, inMinutes(5)) // the second is about to begin
+  await compute.run(reconcilePods)
+  assert.equal(compute.world.pods.get(id)?.status, 'RUNNING')
 })
