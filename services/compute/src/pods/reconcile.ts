@@ -1,3 +1,4 @@
+import { AppError } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
 import type { PodRow } from '../db.ts'
 import type { Deps } from '../deps.ts'
@@ -67,10 +68,16 @@ async function settleAction(deps: Deps, { pod, asked, superseded }: Unsettled) {
   const { action, id, asked_at } = asked
   const endsCosts = action === 'terminate' || (action === 'stop' && !superseded)
   if (!superseded && (await settle(deps, pod, asked))) return
-  if (endsCosts) await carryOut(deps, pod, asked)
-  else if (deps.now().getTime() - asked_at.getTime() > LONGEST_REQUEST_MS)
+  if (endsCosts) {
+    await carryOut(deps, pod, asked).catch(async (error) => {
+      if (!isGone(error)) throw error
+      await forgetAction(deps.db, id) // what the host does not know costs nothing
+    })
+  } else if (deps.now().getTime() - asked_at.getTime() > LONGEST_REQUEST_MS)
     await forgetAction(deps.db, id)
 }
+
+const isGone = (error: unknown) => error instanceof AppError && error.code === 'pod.gone'
 
 function creatingSince({ db }: Deps, before: Date): Promise<PodRow[]> {
   return db
