@@ -17,7 +17,8 @@ const HELP = `Usage: npm run operator -- <command> [--json]
   org create --name <text> --prefix <text> --guild-id <id>
              [--officer-role-id <id>] [--off <module,module>]
   org modules <prefix> [--on <module,…>] [--off <module,…>]
-  org purge <prefix> --yes      deletes a deactivated org at every service; may be repeated
+  org purge <prefix> --yes      terminates the pods of a deactivated org and deletes it at every service;
+             [--leave-pods]     may be repeated; with the flag also where pods cannot be terminated
   jobs list                     every job and when it runs
   jobs run <job> [-a name=value …]   value @file reads a file; waits for the end
   search rebuild                makes the search index again while searches go on; safe to repeat
@@ -40,7 +41,7 @@ async function main() {
     'org list': () => orgList(env),
     'org create': () => orgCreate(env, values),
     'org modules': () => orgModules(env, name, values),
-    'org purge': () => orgPurge(env, name, values.yes ?? false),
+    'org purge': () => orgPurge(env, name, values),
     'jobs list': () => jobsList(),
     'jobs run': () => jobsRun(env, name, values.argument ?? []),
     'search rebuild': () => searchRebuild(env),
@@ -74,6 +75,7 @@ function parse() {
         off: text,
         argument: { type: 'string', short: 'a', multiple: true },
         yes: { type: 'boolean' },
+        'leave-pods': { type: 'boolean' },
         json: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },

@@ -224,7 +224,8 @@ async function mint(stack: TestStack, clock: { ahead: number }): Promise<Record<
     'expired machine token': always(bearer(spent.body.token)),
     'revoked machine token': always(bearer(deleted.token)),
     'machine token of a CLI': always(bearer(cli)),
-    'CLI token of a member': always(bearer(await cliToken(url, people.member))),
+    // made anew, because a sign-out of the CLI ends it
+    'CLI token of a member': async () => bearer(await cliToken(url, people.member)),
     'expired app token': always(expiredApp), // 401, because it has nothing to be refreshed with
     'app token of an officer': (rule) => (ends(rule) ? appToken(people.officer) : officersApp()),
     'app token of the superadmin': (rule) =>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { anyone } from './caller.ts'
+import { anyone, memberOrCli } from './caller.ts'
 import { audited } from './event.ts'
 import { ChatUserId, OrgParams, SignInReturn } from './fields.ts'
 import { Html, Redirect, route } from './route.ts'
@@ -38,6 +38,21 @@ export const cliCallback = route({
   reply: { 200: Html, 400: Html, 403: Html, 404: Html },
 })
 
+export const cliLogout = route({
+  method: 'DELETE',
+  url: '/api/compute/:org/me/cli-token',
+  summary: "Revoke the token of the caller's own CLI in this org",
+  owner: 'auth',
+  caller: memberOrCli,
+  module: 'compute',
+  params: OrgParams,
+  reply: { 200: z.object({ deleted: z.boolean().describe('false: there was none') }) },
+})
+
+export const cliTokenRevoked = audited(
+  'auth.cli_token.revoked',
+  z.object({ token_id: z.uuid(), chat_user_id: ChatUserId }),
+)
 export const cliTokenIssued = audited(
   'auth.cli_token.issued',
   z.object({ token_id: z.uuid(), chat_user_id: ChatUserId }),

@@ -3,7 +3,7 @@ import { officer } from './caller.ts'
 import { audited } from './event.ts'
 import { ChatUserId, Instant, nextCursor, OrgParams, Paging } from './fields.ts'
 import { job } from './job.ts'
-import { PodId, PodNamed, PodParams, Session } from './pod-sessions.ts'
+import { PodId, PodNamed, PodParams, PodSaid, Session } from './pod-sessions.ts'
 import { route } from './route.ts'
 
 /** Pods, their sessions and the certificates that open them (interface.md, Pod; decisions.md § 2). */
@@ -233,7 +233,7 @@ export const putComputeSettings = route({
 
 export const reconcilePods = job({
   name: 'compute.reconcile',
-  summary: 'Adopt pods whose making was never answered',
+  summary: 'See to pods whose making or change was never answered',
   args: z.object({}),
   cron: '* * * * *',
   attempts: 1,
@@ -241,15 +241,15 @@ export const reconcilePods = job({
   audited: false,
 })
 
-export const podCreated = audited('compute.pod.created', PodNamed.extend({ name: z.string() }))
+export const podCreated = audited('compute.pod.created', PodSaid)
 export const podAccessChanged = audited(
   'compute.pod.access_changed',
-  PodNamed.extend({ is_public: z.boolean(), allowed_users: z.int().describe('How many') }),
+  PodSaid.extend({ is_public: z.boolean(), allowed_users: z.int().describe('How many') }),
 )
-export const podStarted = audited('compute.pod.started', PodNamed)
-export const podStopped = audited('compute.pod.stopped', PodNamed)
-export const podRestarted = audited('compute.pod.restarted', PodNamed)
-export const podTerminated = audited('compute.pod.terminated', PodNamed)
+export const podStarted = audited('compute.pod.started', PodSaid)
+export const podStopped = audited('compute.pod.stopped', PodSaid)
+export const podRestarted = audited('compute.pod.restarted', PodSaid)
+export const podTerminated = audited('compute.pod.terminated', PodSaid)
 export const hostKeyAccepted = audited(
   'compute.host_key.accepted',
   PodNamed.extend({ fingerprint: z.string() }),

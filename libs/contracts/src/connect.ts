@@ -3,7 +3,7 @@ import { memberOrCli } from './caller.ts'
 import { Address, Named, PodStatus } from './compute.ts'
 import { audited } from './event.ts'
 import { OrgParams } from './fields.ts'
-import { PodNamed, PodParams } from './pod-sessions.ts'
+import { PodParams, PodSaid } from './pod-sessions.ts'
 import { route } from './route.ts'
 
 /** How members come to pods (interface.md, Connect certificate and Compute, member routes). */
@@ -51,5 +51,5 @@ export const connectToPod = route({
 
 export const memberConnected = audited(
   'compute.certificate.issued',
-  PodNamed.extend({ serial: z.int(), key_id: z.string(), is_admin: z.boolean() }),
+  PodSaid.extend({ serial: z.int(), key_id: z.string(), is_admin: z.boolean() }),
 )

@@ -221,6 +221,21 @@ export const listPublishers = call({
 /** Longest that one service may take to delete all it has of an org. */
 const PURGE_MS = 60_000
 
+/** Asked before the org's key of the pod host is deleted: afterwards nobody could end what they cost. */
+export const endPods = call({
+  service: 'compute',
+  name: 'end_pods',
+  summary:
+    'Terminate every pod of a deactivated org, and name those that are left; may be repeated',
+  callers: ['auth'],
+  args: z.object({ org_id: z.int() }),
+  reply: z.object({
+    left: z.array(z.string()).describe('Name and id at the pod host'),
+    reason: z.string().nullable().describe('Why they could not be terminated'),
+  }),
+  deadlineMs: PURGE_MS,
+})
+
 /** Every service but auth answers this for what it keeps. */
 export const purgeOrgOf = (service: Service) =>
   call({
@@ -258,9 +273,12 @@ export const purgeOrg = call({
   name: 'purge_org',
   summary: 'Delete a deactivated org here and at every service; may be repeated',
   callers: ['operator'],
-  args: z.object({ prefix: OrgPrefix }),
+  args: z.object({
+    prefix: OrgPrefix,
+    leave_pods: z.boolean().default(false).describe('Also where pods go on costing'),
+  }),
   reply: Acknowledged.extend({ org_id: z.int() }),
-  deadlineMs: PURGE_MS + 10_000,
+  deadlineMs: 2 * PURGE_MS + 10_000,
 })
 
 export const orgCreated = audited('auth.org.created', z.object({ prefix: z.string() }))

@@ -19,6 +19,8 @@ export const PodId = z
 export const PodParams = OrgParams.extend({ pod_id: PodId })
 /** What an audit line about a pod says at least. */
 export const PodNamed = z.object({ pod_id: PodId })
+/** As `PodNamed`, for people to whom the id says nothing. */
+export const PodSaid = PodNamed.extend({ name: z.string() })
 
 export const Session = z
   .object({
@@ -86,6 +88,6 @@ export const scheduleSessions = job({
   audited: false,
 })
 
-const SessionNamed = PodNamed.extend({ session_id: z.uuid() })
+const SessionNamed = PodSaid.extend({ session_id: z.uuid() })
 export const sessionPlanned = audited('compute.session.planned', SessionNamed)
 export const sessionRemoved = audited('compute.session.removed', SessionNamed)

@@ -14,6 +14,8 @@ export interface SecretInfo {
   kind: 'key' | 'url' | 'json' | 'text'
   /** Services that may read the value; a service that comes to need one adds itself here. */
   readers: readonly Service[]
+  /** Read of a deactivated org too: what it pays for can be ended. */
+  outlasts?: true
 }
 
 /** Secrets that every org may set. */
@@ -22,6 +24,7 @@ export const secrets = {
     description: 'API key of the pod-hosting account',
     kind: 'key',
     readers: ['compute'],
+    outlasts: true,
   },
   github_token: { description: 'Token of the code host', kind: 'key', readers: ['compute'] },
   notes_api_key: { description: 'API key of the notes service', kind: 'key', readers: [] },

@@ -186,9 +186,16 @@ function statusFailure(
 ): Failure {
   const refused = (reason: string) => failure(request, reason, `answered ${status}`)
   const afterMs = retryAfterMs(retryAfter)
-  if (status === 429) return { error: refused('rate_limited'), retry: 'always', afterMs }
+  if (status === 429) return { error: limited(request, afterMs), retry: 'always', afterMs }
   if (status >= 500) return { error: refused('failed'), retry: 'idempotent', afterMs }
   return { error: refused(status < 400 ? 'redirected' : 'refused'), retry: 'never' }
+}
+
+/** Whoever asked is told the same wait. */
+function limited(request: OutboundRequest, afterMs: number | undefined): AppError {
+  const { kind, code, message } = failure(request, 'rate_limited', 'answered 429')
+  if (afterMs === undefined) return new AppError(kind, code, message)
+  return new AppError(kind, code, message, { retryAfter: Math.max(1, Math.ceil(afterMs / 1000)) })
 }
 
 function brokenFailure(request: OutboundRequest, cause: unknown, timedOut: boolean): Failure {

@@ -50,10 +50,20 @@ export interface Faults {
   embeddings?: 'down' | undefined
   identity?: 'down' | 'hangs' | undefined
   /**
-   * `no_capacity` refuses what needs a machine, as the host does: 400 with a text. `fails_after_create` makes
-   * the pod and answers 500 all the same.
+   * `no_capacity` refuses what needs a machine, as the host does: 400 with a text. `fails_after` does what
+   * changes something and answers 500 all the same (`fails_after_create`: only where it makes a pod).
+   * `wrong_body` does what it is asked and answers another shape. `list_misses` lists no pod.
    */
-  podhost?: 'down' | 'slow' | 'rate_limited' | 'no_capacity' | 'fails_after_create' | undefined
+  podhost?:
+    | 'down'
+    | 'slow'
+    | 'rate_limited'
+    | 'no_capacity'
+    | 'fails_after_create'
+    | 'fails_after'
+    | 'wrong_body'
+    | 'list_misses'
+    | undefined
   /** What pods answer over HTTP; 200 where nothing is said. */
   appStatus?: number | undefined
   /** What a 429 of the pod host tells to wait; 1 where nothing is said. */

@@ -19,6 +19,11 @@ export interface OrgFlags {
   off?: string | undefined
 }
 
+export interface PurgeFlags {
+  yes?: boolean | undefined
+  'leave-pods'?: boolean | undefined
+}
+
 export async function orgList(env: Env): Promise<Said> {
   const { organizations } = await withBus(env, (bus) => ask(bus, listAllOrgs, {}))
   const text =
@@ -67,13 +72,17 @@ export async function orgModules(
 }
 
 /** Deletes a deactivated org for good. Throws where a service has not acknowledged; to be repeated then. */
-export async function orgPurge(env: Env, prefix: string | undefined, yes: boolean): Promise<Said> {
+export async function orgPurge(
+  env: Env,
+  prefix: string | undefined,
+  { yes, 'leave-pods': leave_pods = false }: PurgeFlags,
+): Promise<Said> {
   if (!prefix) throw new UsageError('Name the org: org purge <prefix> --yes')
   if (!yes)
     throw new UsageError(
       `This deletes ${prefix} and everything that it has, for good. Make a backup, then add --yes`,
     )
-  const purged = await withBus(env, (bus) => ask(bus, purgeOrg, { prefix }))
+  const purged = await withBus(env, (bus) => ask(bus, purgeOrg, { prefix, leave_pods }))
   const { org_id, acknowledged, missing } = purged
   const done = `Org ${org_id} (${prefix}) is deleted at auth${acknowledged.map((one) => `, ${one}`).join('')}`
   if (missing.length === 0) return { text: done, json: purged }

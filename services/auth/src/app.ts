@@ -2,6 +2,7 @@ import { type AppDeps, createApp } from '@guildhall/service/app'
 import { accountRoutes } from './accounts/routes.ts'
 import { memberSignInRoutes } from './accounts/sign-in.ts'
 import { appTokenRoutes } from './app-tokens/routes.ts'
+import { cliLogoutRoutes } from './cli/logout.ts'
 import { cliSignInRoutes } from './cli/routes.ts'
 import type { Deps } from './deps.ts'
 import { integrationRoutes } from './integrations/routes.ts'
@@ -22,6 +23,7 @@ export function buildApp(frame: AppDeps, deps: Deps) {
   tokenPairRoutes(app, deps)
   machineTokenRoutes(app, deps)
   cliSignInRoutes(app, deps)
+  cliLogoutRoutes(app, deps)
   orgRoutes(app, deps)
   memberSignInRoutes(app, deps)
   accountRoutes(app, deps)

@@ -78,7 +78,7 @@ export function answerCalls(deps: Deps) {
 
   answer(bus, createOrg, (wanted) => createOrgFrom(deps, wanted, OPERATOR))
   answer(bus, listAllOrgs, async () => ({ organizations: (await everyOrg(db)).map(shownOrg) }))
-  answer(bus, purgeOrg, ({ prefix }) => purgeOrgWith(deps, prefix, OPERATOR))
+  answer(bus, purgeOrg, (wanted) => purgeOrgWith(deps, wanted, OPERATOR))
   answer(bus, listPublishers, async ({ prefixes }) => ({
     org_ids: await publisherIds(db, prefixes),
   }))

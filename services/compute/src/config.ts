@@ -33,6 +33,13 @@ export const Settings = z.object({
     .optional()
     .describe('Seals org secrets and SSH keys; a comma list: the first seals, all open'),
   PODHOST_API_URL: WebUrl.default('https://api.runpod.io/v2').describe('API of the pod host'),
+  PODHOST_TIMEOUT_MS: z.coerce
+    .number()
+    .int()
+    .min(100)
+    .max(60_000)
+    .default(10_000)
+    .describe('How long the pod host may take for an answer; three times that to make a pod'),
   COMPUTE_POD_IMAGE: z
     .string()
     .optional()

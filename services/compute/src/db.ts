@@ -1,7 +1,8 @@
 import type { BusTables } from '@guildhall/bus/tables'
 import type { Manifest } from '@guildhall/contracts/app-manifest'
 import type { DeploymentState } from '@guildhall/contracts/apps'
-import type { Machine } from '@guildhall/contracts/compute'
+import type { Machine, PodAction } from '@guildhall/contracts/compute'
+import type { AuditEvent } from '@guildhall/contracts/event'
 import type { Db as AnyDb, Trx as AnyTrx } from '@guildhall/db/open'
 import type { Generated, GeneratedAlways, JSONColumnType, Selectable } from 'kysely'
 import type { z } from 'zod'
@@ -26,6 +27,14 @@ export interface Tables extends BusTables {
     host_key_start: string | null
     schedule_lease: string | null
     schedule_lease_until: Date | null
+  }
+  pod_actions: {
+    id: string
+    pod: string
+    action: PodAction
+    asked_by: JSONColumnType<Actor>
+    asked_at: Date
+    superseded: Generated<boolean>
   }
   sessions: {
     id: string
@@ -90,6 +99,9 @@ export interface Tables extends BusTables {
     finished_at: Date | null
   }
 }
+
+/** Who asked for something, as its audit line says it. */
+export type Actor = Pick<AuditEvent, 'source' | 'actor_kind' | 'actor_id'>
 
 /** `backend` opens root on each pod of the org, `user_ca` signs certificates. */
 export type KeyName = 'backend' | 'user_ca'

@@ -19,7 +19,8 @@ export async function start(config: Config, now = () => new Date()): Promise<Run
   const common = { ...config, PORT, OWN_DATABASE_URL }
   await using opened = await openService<Tables>('compute', common, migrations)
   const { db, bus, log } = opened
-  const podhost = createPodHost({ url: config.PODHOST_API_URL, keyOf: createKeyOf(bus) })
+  const { PODHOST_API_URL: url, PODHOST_TIMEOUT_MS: timeoutMs } = config
+  const podhost = createPodHost({ url, timeoutMs, keyOf: createKeyOf(bus) })
   const live = createLive(podhost, log)
   const hostKeys = createHostKeys({ db, config })
   const sealer = createSealer(config.SECRETS_KEY, SEALED_USE)

@@ -15,8 +15,19 @@ interface Stood {
   [field: string]: unknown
 }
 
-/** What goes wrong with the next request of a kind, once each: made and lost is a 500 after success. */
-export type Fault = 'limited' | 'capacity' | 'lost' | 'garbage' | 'failing' | 'silent'
+/**
+ * What goes wrong with the next request of a kind, once each. `lost` is a 500 after success; `stuck` is
+ * never carried out and `unanswered` is, and neither is ever answered.
+ */
+export type Fault =
+  | 'limited'
+  | 'capacity'
+  | 'lost'
+  | 'garbage'
+  | 'failing'
+  | 'silent'
+  | 'stuck'
+  | 'unanswered'
 
 /**
  * The pod host in a test, over the wire, as far as compute asks it. Pods run at once, and what answers at
@@ -31,6 +42,8 @@ export async function testPodhost(t: Pick<TestContext, 'after'>) {
     faults: [] as { at: string; fault: Fault }[],
     asked: [] as string[],
     wrong: [] as string[],
+    /** Requests that are left without an answer. */
+    waiting: 0,
     /** False where the official description is missing: then nothing was compared. */
     checked: differences !== undefined,
     ssh,
@@ -45,6 +58,7 @@ export async function testPodhost(t: Pick<TestContext, 'after'>) {
     world.asked.push(at)
     const fault = takeFault(world.faults, at)
     if (fault === 'silent') return reply.hijack().raw.destroy()
+    if (fault === 'stuck') return stay(reply, world)
     if (fault && fault in REFUSALS) return REFUSALS[fault]?.(reply)
     if (fault) reply.header('x-fault', fault)
   })
@@ -56,6 +70,7 @@ export async function testPodhost(t: Pick<TestContext, 'after'>) {
     return { title: 'Internal', status: 500, detail: 'lost' }
   })
   app.addHook('onSend', async (req, reply, answered) => {
+    if (reply.getHeader('x-fault') === 'unanswered') return stay(reply, world)
     if (!differences || reply.getHeader('x-fault')) return answered
     const contentType = String(reply.getHeader('content-type') ?? '') || null
     const body = answered ? JSON.parse(String(answered)) : undefined
@@ -68,6 +83,13 @@ export async function testPodhost(t: Pick<TestContext, 'after'>) {
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   cleanUp(t, () => app.close())
   return { world, url: `${url}/v2` }
+}
+
+/** Whoever asked waits until they end. */
+function stay(reply: FastifyReply, world: { waiting: number }) {
+  reply.hijack()
+  world.waiting++
+  return new Promise<never>(() => {})
 }
 
 function takeFault(faults: { at: string; fault: Fault }[], at: string): Fault | undefined {
@@ -87,6 +109,10 @@ function podRoutes(app: FastifyInstance, world: Pick<World, 'pods' | 'ssh'>) {
   app.get('/v2/pods', async () => ({
     pods: [...world.pods.values()].map((pod) => shown(pod, world)),
   }))
+  app.get<{ Params: { id: string } }>('/v2/pods/:id', async ({ params: { id } }, reply) => {
+    const pod = world.pods.get(id)
+    return pod ? shown(pod, world) : problem(reply, 404, 'pod not found')
+  })
   app.post('/v2/pods', async (req, reply) => {
     const id = randomBytes(7).toString('hex')
     const { gpu, cpu, ...body } = req.body as Record<string, { id: string }>

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { World } from '../world.ts'
-import { refuse } from './refuse.ts'
+import { problemOf, refuse } from './refuse.ts'
 
 /** How late a slow answer is, where the world says nothing. */
 const SLOW_MS = 15_000
@@ -30,6 +30,33 @@ export async function podhostFault({ faults }: World, req: FastifyRequest, reply
     default:
       return undefined
   }
+}
+
+/** What the world's faults make of an answer to a request that was carried out. */
+export async function spoiled(
+  { faults }: World,
+  { method, url }: FastifyRequest,
+  reply: FastifyReply,
+  body: unknown,
+) {
+  if (reply.statusCode >= 300) return body
+  switch (faults.podhost) {
+    case 'fails_after':
+      return method === 'GET' ? body : failure(reply)
+    case 'fails_after_create':
+      return method === 'POST' && url.endsWith('/pods') ? failure(reply) : body
+    case 'wrong_body':
+      return { unexpected: true }
+    case 'list_misses':
+      return url.endsWith('/pods') && method === 'GET' ? { pods: [] } : body
+    default:
+      return body
+  }
+}
+
+function failure(reply: FastifyReply) {
+  reply.code(500).type('application/problem+json')
+  return problemOf(500, 'internal error')
 }
 
 /** A request that needs a machine: create, and start of a stopped pod. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { World } from '../world.ts'
-import { podhostFault } from './faults.ts'
+import { podhostFault, spoiled } from './faults.ts'
 import { type Pod, stateOf } from './life.ts'
 import { type Pods, patched } from './pods.ts'
 import { refuse, refuseShape } from './refuse.ts'
@@ -16,7 +16,9 @@ export function podhostRoutes(app: FastifyInstance, { world, pods }: { world: Wo
     if (accountOf(world, req) === undefined) return refuse(reply, 401, 'invalid bearer token')
     return podhostFault(world, req, reply)
   }
-  const api = { preHandler }
+  const preSerialization = (req: FastifyRequest, reply: FastifyReply, body: unknown) =>
+    spoiled(world, req, reply, body)
+  const api = { preHandler, preSerialization }
   const found = (req: FastifyRequest) =>
     pods.find(accountOf(world, req) ?? '', (req.params as { id: string }).id)
 
@@ -30,7 +32,6 @@ export function podhostRoutes(app: FastifyInstance, { world, pods }: { world: Wo
     if (broken) return refuse(reply, 400, broken)
     const pod = await pods.create(accountOf(world, req) ?? '', config.data)
     if (!pod) return refuse(reply, 400, 'there are no instances currently available')
-    if (world.faults.podhost === 'fails_after_create') return refuse(reply, 500, 'internal error')
     return reply.code(201).send(shown(pod))
   })
   app.get(`${PATH}/pods/:id`, api, async (req, reply) => {
@@ -51,6 +52,7 @@ export function podhostRoutes(app: FastifyInstance, { world, pods }: { world: Wo
     const pod = found(req)
     if (!pod) return unknown(reply)
     await pods.act(pod, 'terminate')
+    if (world.faults.podhost === 'fails_after') return refuse(reply, 500, 'internal error')
     return reply.code(204).send()
   })
   app.post(`${PATH}/pods/:id/action`, api, async (req, reply) => {

@@ -17,6 +17,17 @@ export async function lockCliToken(trx: Trx, org_id: number, chat_user_id: strin
   return row?.id
 }
 
+/** Deletes the token of a member's CLI in an org, and answers its id if there was one. */
+export async function deleteCliToken(trx: Trx, org_id: number, chat_user_id: string) {
+  const row = await trx
+    .deleteFrom('machine_tokens')
+    .where('org_id', '=', org_id)
+    .where('chat_user_id', '=', chat_user_id)
+    .returning('id')
+    .executeTakeFirst()
+  return row?.id
+}
+
 /** Stores the token of a member's CLI in the place of the one before, which counts no more. Answers its id. */
 export async function storeCliToken(
   trx: Trx,

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask } from '@guildhall/bus/calls'
 import { busAs } from '@guildhall/bus/testing'
-import { cliCallback, cliLogin } from '@guildhall/contracts/cli-tokens'
+import { cliCallback, cliLogin, cliLogout } from '@guildhall/contracts/cli-tokens'
 import { findMachineToken } from '@guildhall/contracts/tokens'
 import { people } from '@guildhall/sandbox/demo'
 import { CALLER_HEADER, callerKey, signIdentity } from '@guildhall/service/caller-token'
+import { newId } from '@guildhall/service/id'
 import { sha256 } from '../hash.ts'
 import { type TestAuth, testAuth } from '../testing.ts'
 
@@ -106,4 +107,21 @@ test('without CLIENT_ID it says what to set', async (t) => {
   const login = await get(auth, cliLogin.url.replace(':org', 'demo'))
   assert.equal(login.status, 503)
   assert.match(await login.text(), /CLIENT_ID/)
+})
+
+test('a member ends the token of their own CLI and of nobody else', async (t) => {
+  const auth = await testAuth(t)
+  const find = await gatewayOf(t, auth)
+  const [mine, other] = [
+    await signInCli(auth, people.member),
+    await signInCli(auth, people.officer),
+  ]
+  const { id: chat_user_id, username } = people.member
+  const caller = { kind: 'member' as const, chat_user_id, username, session_id: newId() }
+  const logout = () =>
+    auth.as({ caller, org: auth.org }).call(cliLogout, { params: { org: 'demo' } })
+  assert.deepEqual((await logout()).body, { deleted: true })
+  assert.deepEqual((await logout()).body, { deleted: false })
+  assert.equal(await find(mine.token), null)
+  assert.equal((await find(other.token))?.kind, 'cli')
 })

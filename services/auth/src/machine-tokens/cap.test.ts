@@ -22,11 +22,26 @@ function clientOf({ as, org }: TestAuth) {
 }
 
 /** Rows that somebody made before. */
-async function insert({ db, org }: TestAuth, name: string, count: number, expires_at: Date | null) {
-  const rows = Array.from({ length: count }, () => {
+async function insert(
+  { db, org }: TestAuth,
+  name: string,
+  count: number,
+  expires_at: Date | null,
+  memberOf = (_n: number): { chat_user_id: string; username: string } | object => ({}),
+) {
+  const rows = Array.from({ length: count }, (_, n) => {
     const id = newId()
     const rest = { kind: 'app' as const, scopes: ['org:read'], limits: '{}', created_by: '1' }
-    return { id, org_id: org.id, name, sha256: id, display: 'plat_', expires_at, ...rest }
+    return {
+      id,
+      org_id: org.id,
+      name,
+      sha256: id,
+      display: 'plat_',
+      expires_at,
+      ...rest,
+      ...memberOf(n),
+    }
   })
   await db.insertInto('machine_tokens').values(rows).execute()
 }
@@ -54,4 +69,15 @@ test('a list shows every token that counts, and of expired ones as many as it ha
   const names = await clientOf(auth).names()
   assert.equal(names.length, MOST_MACHINE_TOKENS)
   assert.equal(names.filter((name) => name === 'live').length, 6)
+})
+
+test("tokens of members' CLIs never crowd those of officers out of the list", async (t) => {
+  const auth = await testAuth(t)
+  await insert(auth, 'live', 3, null)
+  await insert(auth, 'expired', 2, new Date(Date.now() - HOUR_MS))
+  const member = (n: number) => ({ chat_user_id: String(10_000 + n), username: `member${n}` })
+  await insert(auth, 'cli', MOST_MACHINE_TOKENS, new Date(Date.now() + HOUR_MS), member)
+  const names = await clientOf(auth).names()
+  const count = (wanted: string) => names.filter((name) => name === wanted).length
+  assert.deepEqual([count('live'), count('expired'), count('cli')], [3, 2, MOST_MACHINE_TOKENS - 5])
 })

@@ -13,7 +13,10 @@ const DAY_MS = 86_400_000
 const isLive = (now: Date) =>
   sql<boolean>`(machine_tokens.expires_at is null or machine_tokens.expires_at > ${now})`
 
-/** Up to `limit` tokens of an org, the oldest first; of more, those that count come before expired ones. */
+/**
+ * Up to `limit` tokens of an org, the oldest first. Of more, officers' come before those of members' CLIs, and
+ * those that count before expired ones.
+ */
 export async function tokensOfOrg(
   db: Db,
   orgId: number,
@@ -23,6 +26,7 @@ export async function tokensOfOrg(
     .selectFrom('machine_tokens')
     .selectAll()
     .where('org_id', '=', orgId)
+    .orderBy((order) => order('chat_user_id', 'is', null), 'desc')
     .orderBy(isLive(now), 'desc')
     .orderBy('id', 'desc')
     .limit(limit)

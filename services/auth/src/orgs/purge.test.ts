@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, ask } from '@guildhall/bus/calls'
 import { busAs } from '@guildhall/bus/testing'
-import { forgetOrgOf, purgeOrg, purgeOrgOf } from '@guildhall/contracts/orgs'
-import { putSecret } from '@guildhall/contracts/secrets'
+import { endPods, forgetOrgOf, purgeOrg, purgeOrgOf } from '@guildhall/contracts/orgs'
+import { findSecrets, putSecret } from '@guildhall/contracts/secrets'
 import { addOrg, deactivateOrg } from '@guildhall/contracts/superadmin'
 import { createMachineToken } from '@guildhall/contracts/tokens'
 import { people, servers } from '@guildhall/sandbox/demo'
@@ -18,8 +18,16 @@ async function deactivated(t: Parameters<typeof busAs>[0]) {
   const { as, org, settings } = auth
   const asked: string[] = []
   const broken = new Set<string>()
+  const pods = { left: [] as string[], keys: [] as (string | undefined)[] }
   for (const service of ['knowledge', 'ops', 'compute'] as const) {
     const bus = await busAs(t, { url: settings.NATS_URL, peer: service })
+    if (service === 'compute')
+      answer(bus, endPods, async ({ org_id }) => {
+        const args = { org_id, names: ['podhost_api_key'] }
+        const { secrets } = await ask(bus, findSecrets('compute'), args)
+        pods.keys.push(secrets.podhost_api_key)
+        return { left: pods.left, reason: 'The pod host is away.' }
+      })
     answer(bus, purgeOrgOf(service), async ({ org_id }) => {
       if (broken.has(service)) throw new AppError('unavailable', 'x.broken', 'it is broken')
       asked.push(`${service} ${org_id}`)
@@ -34,7 +42,8 @@ async function deactivated(t: Parameters<typeof busAs>[0]) {
   }
   const params = { org_id: String(org.id) }
   const client = as({ caller: officer(), org })
-  await client.call(putSecret, { params: { ...params, name: 'app_x' }, body: { value: 'x' } })
+  for (const name of ['app_x', 'podhost_api_key'])
+    await client.call(putSecret, { params: { ...params, name }, body: { value: 'x' } })
   const body = { name: 'app', kind: 'app' as const, scopes: ['org:read' as const] }
   await client.call(createMachineToken, { params, body })
   const operator = await busAs(t, { url: settings.NATS_URL, peer: 'operator' })
@@ -42,8 +51,9 @@ async function deactivated(t: Parameters<typeof busAs>[0]) {
     ...auth,
     asked,
     broken,
+    pods,
     deactivate: () => as({ caller: superadmin, org }).call(deactivateOrg, { params }),
-    purge: (prefix = 'demo') => ask(operator, purgeOrg, { prefix }),
+    purge: (prefix = 'demo', more = {}) => ask(operator, purgeOrg, { prefix, ...more }),
   }
 }
 
@@ -107,4 +117,21 @@ test('a service that does not acknowledge is named, and asked again', async (t) 
   })
   broken.clear()
   assert.deepEqual((await purge()).missing, [])
+})
+
+test('pods are ended while the key is still there; where some are left nothing is deleted', async (t) => {
+  const { purge, deactivate, pods, asked, db } = await deactivated(t)
+  await deactivate()
+  asked.length = 0
+  pods.left = ['pod-1 (abc)']
+  await assert.rejects(purge(), {
+    code: 'org.pods_left',
+    message: /pod-1 \(abc\)\. The pod host is away\..*--leave-pods/,
+  })
+  assert.deepEqual([pods.keys, asked], [['x'], []])
+  assert.equal((await db.selectFrom('secrets').selectAll().execute()).length, 2)
+  assert.deepEqual((await purge('demo', { leave_pods: true })).missing, [])
+  assert.deepEqual(await db.selectFrom('secrets').selectAll().execute(), [])
+  assert.deepEqual((await purge()).missing, [])
+  assert.deepEqual(pods.keys, ['x'], 'an org that is gone has no key to ask with')
 })

@@ -5,7 +5,7 @@ import { appDeployFailed, type Deployment, type DryRun } from '@guildhall/contra
 import { AppError } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
 import { readSecrets } from '../clients/org-secrets.ts'
-import { isNotMade } from '../clients/podhost.ts'
+import { isNotMade } from '../clients/podhost-errors.ts'
 import type { AppRow, LivePod } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import { deletePod, podByRecord } from '../pods/queries.ts'

@@ -1,6 +1,6 @@
 import type { audit } from '@guildhall/bus/outbox'
 import { AppError } from '@guildhall/service/errors'
-import { isNotMade } from '../clients/podhost.ts'
+import { isNotMade } from '../clients/podhost-errors.ts'
 import type { HostPod } from '../clients/podhost-shapes.ts'
 import type { LivePod, PodRow } from '../db.ts'
 import type { Deps } from '../deps.ts'

@@ -1,26 +1,21 @@
 import { type OutboundAnswer, type OutboundRequest, outbound } from '@guildhall/outbound/fetch'
-import { AppError } from '@guildhall/service/errors'
 import type { z } from 'zod'
 import {
-  HostPod,
-  type HostPodPatch,
-  HostPods,
-  HostProblem,
-  type NewHostPod,
-} from './podhost-shapes.ts'
+  explained,
+  failed,
+  keyRefused,
+  notConnected,
+  refused,
+  unreadable,
+  wrongState,
+} from './podhost-errors.ts'
+import { HostPod, type HostPodPatch, HostPods, type NewHostPod } from './podhost-shapes.ts'
 
-/** Of one answer; making a pod takes the host longest. */
-const TIMEOUT_MS = 10_000
-const CREATE_TIMEOUT_MS = 30_000
+/** Making and changing a pod takes the host so much longer than anything else. */
+const SLOW_TIMES = 3
 /** Refusals that carry a reason. */
 const REFUSALS = [400, 401, 403, 404, 409, 422]
 const SERVER_ERRORS = [500, 501, 502, 503, 504]
-/** How much of the host's reason is passed on. */
-const MOST_REASON_CHARS = 500
-
-/** Errors that say for certain that the host did nothing. */
-const CERTAIN = ['podhost.refused', 'podhost.key_refused', 'podhost.rate_limited']
-const NOT_SENT = ['podhost.not_connected', 'podhost.misconfigured']
 
 export type HostAction = 'start' | 'stop' | 'restart'
 export type PodHost = ReturnType<typeof createPodHost>
@@ -30,17 +25,19 @@ interface Asked extends Partial<OutboundRequest> {
   path: string
 }
 
+interface Options {
+  url: string
+  /** How long the host may take for one answer. */
+  timeoutMs: number
+  keyOf: (orgId: number) => Promise<string | undefined>
+}
+
 /**
  * The pod host's REST API v2, each org with its own key. Throws `podhost.refused` (400) with the host's
  * reason, `podhost.not_connected` (503) for an org without a key, and else 502.
  */
-export function createPodHost({
-  url,
-  keyOf,
-}: {
-  url: string
-  keyOf: (orgId: number) => Promise<string | undefined>
-}) {
+export function createPodHost({ url, timeoutMs, keyOf }: Options) {
+  const slowMs = SLOW_TIMES * timeoutMs
   const base = url.replace(/\/+$/, '')
 
   async function send({ orgId, path, ...rest }: Asked): Promise<OutboundAnswer> {
@@ -48,8 +45,8 @@ export function createPodHost({
     if (!key) throw notConnected()
     const headers = { authorization: `Bearer ${key}`, accept: 'application/json' }
     const accept = rest.accept ?? REFUSALS
-    const request = { service: 'podhost', url: base + path, headers, timeoutMs: TIMEOUT_MS }
-    const answer = await outbound({ ...request, ...rest, accept })
+    const request = { service: 'podhost', url: base + path, headers, timeoutMs }
+    const answer = await outbound({ ...request, ...rest, accept }).catch(explained)
     if ([401, 403].includes(answer.status)) throw keyRefused()
     return answer
   }
@@ -66,6 +63,14 @@ export function createPodHost({
       return read(HostPods, answer).pods
     },
 
+    /** One pod as it is now; nothing where the host does not know it. */
+    async find(orgId: number, id: string): Promise<HostPod | undefined> {
+      const answer = await send({ orgId, path: `/pods/${encodeURIComponent(id)}` })
+      if (answer.status === 404) return undefined
+      if (answer.status !== 200) throw failed(answer)
+      return read(HostPod, answer)
+    },
+
     /** Retried only where the host asks for patience (429): a second sending could make a second pod. */
     async create(orgId: number, body: NewHostPod): Promise<HostPod> {
       const answer = await send({
@@ -73,7 +78,7 @@ export function createPodHost({
         path: '/pods',
         method: 'POST',
         body,
-        timeoutMs: CREATE_TIMEOUT_MS,
+        timeoutMs: slowMs,
         accept: [...REFUSALS, ...SERVER_ERRORS],
       })
       if (REFUSALS.includes(answer.status)) throw refused(answer)
@@ -85,7 +90,7 @@ export function createPodHost({
     async change(orgId: number, id: string, body: HostPodPatch): Promise<HostPod | undefined> {
       const path = `/pods/${encodeURIComponent(id)}`
       const asked = { orgId, path, method: 'PATCH', body, idempotent: true }
-      const answer = await send({ ...asked, timeoutMs: CREATE_TIMEOUT_MS })
+      const answer = await send({ ...asked, timeoutMs: slowMs })
       if (answer.status === 404) return undefined
       if (REFUSALS.includes(answer.status)) throw refused(answer)
       return read(HostPod, answer)
@@ -111,56 +116,17 @@ export function createPodHost({
   }
 }
 
-/** True where it is certain that a pod was not made; after any other error it may be there. */
-export const isNotMade = (error: unknown) =>
-  error instanceof AppError && [...CERTAIN, ...NOT_SENT].includes(error.code)
-
 function read<S extends z.ZodType>(schema: S, answer: OutboundAnswer): z.output<S> {
-  const parsed = schema.safeParse(answer.json())
+  const parsed = schema.safeParse(jsonOf(answer))
   if (parsed.success) return parsed.data
-  throw new AppError(
-    'upstream',
-    'podhost.unreadable',
-    'The pod host answered something else than its description says; try again, and tell the operator',
-  )
+  throw unreadable()
 }
 
-function reasonOf(answer: OutboundAnswer): string {
+/** Nothing that any schema takes, where the body is no JSON. */
+function jsonOf(answer: OutboundAnswer): unknown {
   try {
-    const { detail, errors = [] } = HostProblem.parse(answer.json())
-    return [detail, ...errors].join('; ').slice(0, MOST_REASON_CHARS)
+    return answer.json()
   } catch {
-    return `it answered ${answer.status} without a reason`
+    return undefined
   }
 }
-
-const refused = (answer: OutboundAnswer) =>
-  new AppError(
-    'invalid',
-    'podhost.refused',
-    `The pod host refuses this: ${reasonOf(answer)}. Change the values, or try again where it has no capacity.`,
-  )
-
-const wrongState = (action: string, answer: OutboundAnswer) =>
-  new AppError(
-    'conflict',
-    'pod.wrong_state',
-    `The pod host does not ${action}: ${reasonOf(answer)}`,
-  )
-
-const failed = (answer: OutboundAnswer) =>
-  new AppError('upstream', 'podhost.failed', `The pod host failed: ${reasonOf(answer)}`)
-
-const keyRefused = () =>
-  new AppError(
-    'upstream',
-    'podhost.key_refused',
-    "The pod host refuses the org's API key: make a new one there and set it as podhost_api_key",
-  )
-
-const notConnected = () =>
-  new AppError(
-    'unavailable',
-    'podhost.not_connected',
-    'The org has not connected a pod host: set podhost_api_key under Integrations',
-  )

@@ -48,7 +48,8 @@ export function connectRoutes(app: App, deps: Deps) {
     const { certificate } = await db.transaction().execute(async (trx) => {
       const issued = await issueCertificate(trx, wanted)
       const { serial, key_id } = issued
-      await enqueue(trx, audit(memberConnected, caller, org, { pod_id, serial, key_id, is_admin }))
+      const said = { pod_id, name: row.name, serial, key_id, is_admin }
+      await enqueue(trx, audit(memberConnected, caller, org, said))
       return issued
     })
     const known_hosts = hostKey && knownHost(address, hostKey)

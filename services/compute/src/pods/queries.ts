@@ -43,6 +43,17 @@ export async function podById(db: Db, orgId: number, podId: string): Promise<Liv
 export const noPod = (podId: string) =>
   new AppError('not_found', 'pod.not_found', `There is no pod ${podId}`)
 
+/** Locks the pod's row: what is asked of it and planned for it is counted by one at a time. Throws 404 where it is gone. */
+export async function lockPod(trx: Trx, { id, pod_id }: LivePod): Promise<void> {
+  const pod = await trx
+    .selectFrom('pods')
+    .select('id')
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst()
+  if (!pod) throw noPod(pod_id)
+}
+
 export function podByRecord(db: Db, id: string): Promise<PodRow | undefined> {
   return db.selectFrom('pods').selectAll().where('id', '=', id).executeTakeFirst()
 }

@@ -38,7 +38,8 @@ export function podRoutes(app: App, deps: Deps) {
 
   app.implement(createPod, async (input, reply) => {
     const row = await makePod(deps, input)
-    const { pod } = await one(row)
+    const { pod, seen } = await one(row)
+    if (!seen) reply.header(DEGRADED, PODHOST)
     return reply.code(201).send({ pod })
   })
 
@@ -52,8 +53,8 @@ export function podRoutes(app: App, deps: Deps) {
     const pod = await podById(db, org.id, params.pod_id)
     const row = await db.transaction().execute(async (trx) => {
       const changed = await setAccess(trx, pod, body)
-      const { pod_id, is_public, allowed_users } = changed
-      const said = { pod_id, is_public, allowed_users: allowed_users.length }
+      const { pod_id, name, is_public, allowed_users } = changed
+      const said = { pod_id, name, is_public, allowed_users: allowed_users.length }
       await enqueue(trx, audit(podAccessChanged, caller, org, said))
       return changed
     })

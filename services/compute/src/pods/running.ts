@@ -23,7 +23,9 @@ const notRunning = ({ name }: LivePod, status: string) =>
   new AppError(
     'conflict',
     'pod.not_running',
-    `${name} does not run (${status}); an officer can start it`,
+    status === 'GONE'
+      ? `The pod host does not know ${name} at the moment; try again in a minute. If it stays so, an officer terminates it and makes another.`
+      : `${name} does not run (${status}); an officer can start it`,
   )
 
 const noAddress = () =>

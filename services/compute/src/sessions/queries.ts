@@ -1,7 +1,6 @@
 import type { NewSession } from '@guildhall/contracts/pod-sessions'
 import { newId } from '@guildhall/service/id'
-import type { Db, LivePod, SessionRow, Trx } from '../db.ts'
-import { noPod } from '../pods/queries.ts'
+import type { Db, SessionRow, Trx } from '../db.ts'
 
 /** Up to `limit` sessions of a pod that were planned before `before`, the newest first. */
 export function sessionsOfPod(
@@ -20,15 +19,8 @@ export function sessionsOfPod(
   return query.execute()
 }
 
-/** Locks the pod, so that its sessions are counted by one at a time, and counts those not over. */
-export async function lockAndCount(trx: Trx, { id, pod_id }: LivePod): Promise<number> {
-  const pod = await trx
-    .selectFrom('pods')
-    .select('id')
-    .where('id', '=', id)
-    .forUpdate()
-    .executeTakeFirst()
-  if (!pod) throw noPod(pod_id)
+/** How many sessions of a pod are not over; right under the pod's lock alone. */
+export async function countUnfinished(trx: Trx, id: string): Promise<number> {
   const { count } = await trx
     .selectFrom('sessions')
     .select((select) => select.fn.countAll<number>().as('count'))

@@ -10,9 +10,9 @@ import type { App } from '@guildhall/service/app'
 import { AppError } from '@guildhall/service/errors'
 import { pageOf } from '@guildhall/service/paging'
 import type { Deps } from '../deps.ts'
-import { podById } from '../pods/queries.ts'
+import { lockPod, podById } from '../pods/queries.ts'
 import { shownSession } from '../pods/shown.ts'
-import { insertSession, lockAndCount, removeSession, sessionsOfPod } from './queries.ts'
+import { countUnfinished, insertSession, removeSession, sessionsOfPod } from './queries.ts'
 import { checkCount, checkSession } from './rules.ts'
 
 export function sessionRoutes(app: App, { db, now }: Deps) {
@@ -29,10 +29,11 @@ export function sessionRoutes(app: App, { db, now }: Deps) {
     checkSession(body, now())
     const pod = await podById(db, org.id, params.pod_id)
     const row = await db.transaction().execute(async (trx) => {
-      checkCount(await lockAndCount(trx, pod))
+      await lockPod(trx, pod) // its sessions are counted under its lock
+      checkCount(await countUnfinished(trx, pod.id))
       const by = { created_by: caller.chat_user_id, created_at: now() }
       const planned = await insertSession(trx, pod.id, { ...body, ...by })
-      const said = { pod_id: pod.pod_id, session_id: planned.id }
+      const said = { pod_id: pod.pod_id, name: pod.name, session_id: planned.id }
       await enqueue(trx, audit(sessionPlanned, caller, org, said))
       return planned
     })
@@ -43,7 +44,7 @@ export function sessionRoutes(app: App, { db, now }: Deps) {
     const pod = await podById(db, org.id, pod_id)
     await db.transaction().execute(async (trx) => {
       if (!(await removeSession(trx, pod.id, session_id))) throw noSession()
-      await enqueue(trx, audit(sessionRemoved, caller, org, { pod_id, session_id }))
+      await enqueue(trx, audit(sessionRemoved, caller, org, { pod_id, name: pod.name, session_id }))
     })
     return { deleted: true }
   })

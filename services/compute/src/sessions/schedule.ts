@@ -1,9 +1,13 @@
+import { ask } from '@guildhall/bus/calls'
+import type { PodStatus } from '@guildhall/contracts/compute'
+import { findOrg } from '@guildhall/contracts/orgs'
 import { newId } from '@guildhall/service/id'
 import type { Log } from '@guildhall/service/log'
 import { sql } from 'kysely'
 import type { Db, LivePod, SessionRow } from '../db.ts'
 import type { Deps } from '../deps.ts'
-import { move } from '../pods/action.ts'
+import { act } from '../pods/action.ts'
+import { supersede } from '../pods/asked.ts'
 import type { Seen } from '../pods/live.ts'
 import { liveOf } from '../pods/shown.ts'
 import { LEAD_MS, planFor } from './plan.ts'
@@ -22,15 +26,32 @@ export async function runSchedule(deps: Deps, log: Log, signal: AbortSignal): Pr
     if (signal.aborted) return
     const seen = await deps.live.nowOrUnknown(orgId)
     if (!seen) continue
-    for (const row of rows) await tryPod(deps, row, seen, log)
+    const mayStart = await hasCompute(deps, orgId).catch((error) => {
+      log.warn({ err: error, org: orgId }, 'Nobody says whether an org has compute: nothing starts')
+      return false
+    })
+    for (const row of rows) await tryPod(deps, { row, seen, mayStart }, log)
   }
 }
 
-async function tryPod(deps: Deps, row: LivePod, seen: Seen, log: Log) {
+/** A deactivated org's pods, and those of one that has switched compute off, are stopped and never started. */
+async function hasCompute({ bus }: Deps, id: number): Promise<boolean> {
+  const { org } = await ask(bus, findOrg, { id })
+  return org?.modules.includes('compute') ?? false
+}
+
+interface Turn {
+  row: LivePod
+  seen: Seen
+  mayStart: boolean
+}
+
+async function tryPod(deps: Deps, turn: Turn, log: Log) {
+  const { row } = turn
   const lease = newId()
   if (!(await takeLease(deps.db, row.id, lease))) return
   try {
-    await runPod(deps, row, seen)
+    await runPod(deps, turn)
   } catch (error) {
     log.warn({ err: error, pod_id: row.pod_id }, 'A pod could not be started or stopped on time')
   } finally {
@@ -39,7 +60,7 @@ async function tryPod(deps: Deps, row: LivePod, seen: Seen, log: Log) {
 }
 
 /** What was read of the pod may be older than another process's run: the sessions are read under the lease. */
-async function runPod(deps: Deps, row: LivePod, seen: Seen) {
+async function runPod(deps: Deps, { row, seen, mayStart }: Turn) {
   const { db } = deps
   const sessions = await db
     .selectFrom('sessions')
@@ -47,13 +68,23 @@ async function runPod(deps: Deps, row: LivePod, seen: Seen) {
     .where('pod', '=', row.id)
     .where('finished', '=', false)
     .execute()
-  const { action, started, over } = planFor(sessions, liveOf(row, seen).status, deps.now())
+  const { action, started, over } = planFor(sessions, await statusOf(deps, row, seen), deps.now())
+  if (action === 'start' && !mayStart) return
   // before the host is asked: whoever removes the session meanwhile must find that the pod runs for it
   if (action === 'start') await mark(db, started, { started_pod: true })
-  if (action) await move(deps, row, action, BY)
+  if (action) await act(deps, row, action, BY)
+  // a stop after an earlier session that the host has not answered would end this one
+  else if (started.length > 0) await supersede(db, row)
   await mark(db, started, { started: true })
   await mark(db, over, { finished: true })
   await db.deleteFrom('sessions').where('removed', '=', true).where('finished', '=', true).execute()
+}
+
+/** A list may miss a pod; one that goes on running for nobody would cost. */
+async function statusOf({ podhost }: Deps, row: LivePod, seen: Seen): Promise<PodStatus> {
+  const { status } = liveOf(row, seen)
+  if (status !== 'GONE') return status
+  return (await podhost.find(row.org_id, row.pod_id))?.status ?? 'GONE'
 }
 
 async function mark(

@@ -1,0 +1,1 @@
+drop table pod_actions;
