@@ -9,6 +9,9 @@ import type { AccessChecks } from './access-checks.ts'
 import type { Directory } from './directory.ts'
 import { type PlatformTokens, unauthenticated } from './platform-tokens.ts'
 
+/** As the contract of the call that verifies it has it. */
+const MOST_TOKEN_CHARS = 8_000
+
 export interface Admitted {
   caller: Caller
   org: OrgRef | undefined
@@ -137,7 +140,9 @@ async function asIdentity(
   org: OrgRef | undefined,
 ): Promise<Admitted> {
   const token = bearerOf(authorization)
-  if (!token) throw unauthenticated()
+  const foreign =
+    !token || token.startsWith(MACHINE_TOKEN_PREFIX) || token.length > MOST_TOKEN_CHARS
+  if (foreign) throw unauthenticated()
   const { email, subject } = await directory.verifyIdentity(token)
   await verified({ kind: 'person', id: subject })
   return { caller: { kind: 'identity', email, subject }, org }

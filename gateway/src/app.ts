@@ -4,7 +4,6 @@ import cors from '@fastify/cors'
 import { SESSION_COOKIE } from '@guildhall/contracts/accounts'
 import type { Service } from '@guildhall/contracts/names'
 import type { Route } from '@guildhall/contracts/route'
-import { routes } from '@guildhall/contracts/routes'
 import { answerError } from '@guildhall/service/answer-error'
 import { MAX_PARAM_LENGTH } from '@guildhall/service/app'
 import { CALLER_HEADER, signIdentity } from '@guildhall/service/caller-token'
@@ -32,6 +31,8 @@ export interface Deps {
   admit: ReturnType<typeof createAdmit>
   /** Where each service listens, and what the gateway signs with for it. */
   services: Record<Service, { url: URL; key: KeyObject }>
+  /** What it offers: in production every route of the contracts. */
+  routes: readonly { route: Route }[]
   ready: Readiness
 }
 
@@ -89,7 +90,7 @@ export function buildGateway(deps: Deps) {
 
 function addContractRoutes(
   app: FastifyInstance,
-  { config, admit, services }: Deps,
+  { config, admit, services, routes }: Deps,
   limits: Limits,
 ) {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 })

@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { connectBus } from '@guildhall/bus/connect'
 import { createErrorEvents } from '@guildhall/bus/error-events'
 import { type Service, services } from '@guildhall/contracts/names'
+import { routes } from '@guildhall/contracts/routes'
 import { callerKey } from '@guildhall/service/caller-token'
 import { createLog } from '@guildhall/service/log'
 import { addProbes } from '@guildhall/service/probes'
@@ -9,14 +10,14 @@ import { type Running, runProcess } from '@guildhall/service/run'
 import Fastify from 'fastify'
 import { createAccessChecks } from './access-checks.ts'
 import { createAdmit } from './admit.ts'
-import { buildGateway } from './app.ts'
+import { buildGateway, type Deps } from './app.ts'
 import { type Config, readConfig, urlOf } from './config.ts'
 import { createDirectory } from './directory.ts'
 import { createPlatformTokens } from './platform-tokens.ts'
 import { watchRevocations } from './revocations.ts'
 
-/** Starts the gateway: the one public process. It keeps nothing. */
-export async function start(config: Config): Promise<Running> {
+/** Starts the gateway: the one public process. It keeps nothing. Tests offer routes of their own. */
+export async function start(config: Config, offered: Deps['routes'] = routes): Promise<Running> {
   const { INTERNAL_KEY: internalKey, NATS_URL: url, HOST: host, ACCESS_ENFORCE: enforce } = config
   const errors = createErrorEvents()
   const log = createLog('gateway', {
@@ -48,6 +49,7 @@ export async function start(config: Config): Promise<Running> {
     log,
     admit: createAdmit({ directory, platformTokens, accessChecks }),
     services: targetsOf(config),
+    routes: offered,
     ready,
   })
   opening.defer(() => app.close())

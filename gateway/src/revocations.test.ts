@@ -91,3 +91,31 @@ test('a beat that replaces another while a gateway begins to watch leaves none d
   const all = Array.from({ length: 20 }, () => watchRevocations(gateway, ending.signal))
   await until(() => all.every(({ hears }) => hears()))
 })
+
+test('a mark that is no longer fresh when a gateway begins to watch is not believed: entries may have ended', async (t) => {
+  const completeMs = 500
+  const nats = await testBroker(t)
+  const auth = await busAs(t, { url: nats.url, peer: 'auth' })
+  const gateway = await busAs(t, { url: nats.url, peer: 'gateway' })
+  answer(auth, isRevoked, async ({ jti }) => ({ revoked: jti === 'ended' }))
+  const bucket = await new Kvm(auth.js).create(REVOKED_BUCKET)
+  await bucket.put(REVOKED_COMPLETE, '')
+  const beating = beats(auth)
+  cleanUp(t, async () => clearInterval(beating))
+  const timeOf = async (key: string) => (await bucket.get(key))?.created.getTime() ?? 0
+  await until(
+    async () => (await timeOf(REVOKED_BEAT)) - (await timeOf(REVOKED_COMPLETE)) > completeMs,
+  )
+  const ending = new AbortController()
+  t.after(() => ending.abort())
+  const revocations = watchRevocations(gateway, ending.signal, completeMs)
+  let heard = false
+  revocations.onHearingAgain(() => {
+    heard = true
+  })
+  await until(() => heard) // it reads the bucket and the beat
+  assert.equal(await revocations.has('ended'), true, 'auth was asked')
+  assert.equal(revocations.hears(), false)
+  await bucket.put(REVOKED_COMPLETE, '')
+  await until(() => revocations.hears())
+})

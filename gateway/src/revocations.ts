@@ -6,6 +6,7 @@ import {
   REVOKED_BEAT,
   REVOKED_BUCKET,
   REVOKED_COMPLETE,
+  REVOKED_COMPLETE_MS,
   REVOKED_SILENCE_MS,
 } from '@guildhall/contracts/auth'
 import { kept } from '@guildhall/service/kept'
@@ -20,11 +21,15 @@ const AGAIN_MS = 500
 export type Revocations = ReturnType<typeof watchRevocations>
 
 /**
- * Knows every revoked access token by watching auth's bucket. Until auth has written it whole, and while
+ * Knows every revoked access token by watching auth's bucket. Until auth has written it whole, of late, and while
  * the watch is broken or has not brought auth's beat for a second, it asks auth instead and keeps the answer
  * 5 s; if auth is away too, the asking throws and the request is refused. Ends with `signal`.
  */
-export function watchRevocations(bus: Bus, signal: AbortSignal) {
+export function watchRevocations(
+  bus: Bus,
+  signal: AbortSignal,
+  completeMs = REVOKED_COMPLETE_MS, // tests wait less
+) {
   const revoked = new Map<string, number>()
   const asked = new LRUCache<string, { revoked: boolean }>({
     max: MOST_ASKED,
@@ -57,23 +62,23 @@ export function watchRevocations(bus: Bus, signal: AbortSignal) {
     const stop = () => entries.stop()
     signal.addEventListener('abort', stop)
     const lost = onLoss(stop)
-    let marked = false
+    let markedAt = Number.NEGATIVE_INFINITY
     for await (const entry of entries) {
-      const isMark = note(entry)
-      marked ||= isMark
-      // Those that were there have come. The count of those left (delta) drifts while beats replace beats.
-      watching ||= marked && entry.isUpdate
+      const { key, isUpdate, created } = entry
+      if (key === REVOKED_COMPLETE) markedAt = created.getTime()
+      note(entry)
+      // Those that were there have come; beats go on and tell the broker's time. Not by the count of those
+      // left (delta), which drifts while beats replace beats.
+      watching ||= isUpdate && created.getTime() - markedAt < completeMs
     }
     signal.removeEventListener('abort', stop)
     lost()
   }
 
-  /** True for the mark of a whole bucket. */
   function note(entry: KvWatchEntry) {
-    if (entry.key === REVOKED_COMPLETE) return true
+    if (entry.key === REVOKED_COMPLETE) return
     if (entry.key === REVOKED_BEAT) noteBeat()
     else if (entry.operation === 'PUT') revoked.set(entry.key, entry.json<{ exp: number }>().exp)
-    return false
   }
 
   function noteBeat() {

@@ -1,74 +1,12 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { access, mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { access } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { testEnvironment } from '@guildhall/bus/testing'
+import { test } from 'node:test'
 import { getJwks } from '@guildhall/contracts/auth'
 import { deactivateOrg } from '@guildhall/contracts/superadmin'
 import { people } from '@guildhall/sandbox/demo'
-import { cleanUp, until } from '@guildhall/service/testing'
+import { ended, launch, mainPid, newHome, ready, serverPids } from './launched.ts'
 import { clientOf, orgIdOf, signIn } from './people.ts'
-
-const root = fileURLToPath(new URL('../..', import.meta.url))
-const START_MS = 60_000
-
-async function newHome(t: TestContext) {
-  const home = await mkdtemp(join(tmpdir(), 'guildhall-test-start-'))
-  cleanUp(t, () => rm(home, { recursive: true, force: true }))
-  return home
-}
-
-/** What `npm start` runs, with its output so far. */
-async function launch(t: TestContext, home: string, env: Record<string, string> = {}) {
-  const settings = {
-    ...(await testEnvironment()),
-    GUILDHALL_HOME: home,
-    PORT: '0',
-    LOG_LEVEL: 'warn',
-    ...env,
-  }
-  const started = spawn(process.execPath, ['scripts/bootstrap.mjs', 'scripts/src/start.ts'], {
-    cwd: root,
-    env: settings,
-  })
-  let output = ''
-  for (const stream of [started.stdout, started.stderr]) {
-    stream.on('data', (chunk) => {
-      output += chunk
-    })
-  }
-  cleanUp(t, async () => {
-    if (started.exitCode === null && started.signalCode === null) started.kill('SIGKILL')
-  })
-  return { process: started, output: () => output }
-}
-
-async function ready(launched: Awaited<ReturnType<typeof launch>>) {
-  const url = await until(() => /runs at (http:\S+)/.exec(launched.output())?.[1], START_MS).catch(
-    () => {
-      throw new Error(`Not ready:\n${launched.output()}`)
-    },
-  )
-  return url
-}
-
-async function ended(started: ChildProcess) {
-  if (started.exitCode === null && started.signalCode === null) await once(started, 'exit')
-  return started.exitCode
-}
-
-/** The process of start.ts itself, from which the servers descend. */
-const mainPid = async (home: string) =>
-  JSON.parse(await readFile(join(home, 'running.json'), 'utf8')).pid as number
-const serverPids = async (home: string) => {
-  const postgres = await readFile(join(home, 'postgres/data/postmaster.pid'), 'utf8')
-  const nats = await readFile(join(home, 'nats/nats.pid'), 'utf8')
-  return [Number.parseInt(postgres, 10), Number.parseInt(nats, 10)]
-}
 
 function lives(pid: number) {
   try {

@@ -164,6 +164,11 @@ export const findSigningKeys = call({
 export const REVOKED_BUCKET = 'revoked_tokens'
 /** The key that auth writes when every revocation of its table is in the bucket. */
 export const REVOKED_COMPLETE = 'complete'
+/**
+ * How long after that key was written a gateway that begins to watch believes it. Entries stay longer than this and
+ * the writing of a whole bucket together, all by the broker's clock: so none has ended while the key is believed.
+ */
+export const REVOKED_COMPLETE_MS = 45 * 60_000
 /** The key that auth writes again and again: whoever hears it hears of revocations too. */
 export const REVOKED_BEAT = 'beat'
 /** A gateway that has not heard the beat for so long takes its watch for broken. */

@@ -85,6 +85,16 @@ export const member = { accepts: ['member'] } as const
 export const memberOrCli = { accepts: ['member', 'cli'], scope: 'compute:connect' } as const
 /** A token of the identity provider, of somebody whose email it has verified. */
 export const identity = { accepts: ['identity'] } as const
+/**
+ * A token of the identity provider, or a platform token: the `kind` says which. A platform token's username
+ * is never an email (decisions.md § 0): its email is that of the account linked to its `chat_user_id`, if any.
+ */
+export const siteMember = { accepts: ['identity', 'platform'] } as const
+/**
+ * As `siteMember`, and whoever comes with a platform token is an officer of the org in the URL, or the
+ * superadmin. A caller of kind `identity` is no officer: the route gives them what is their own.
+ */
+export const siteMemberOrOfficer = { accepts: ['identity', 'officer'] } as const
 
 /** True if `caller` is of a kind that the route takes and holds its scope. */
 export function fits(caller: Caller, need: Need): boolean {

@@ -55,6 +55,8 @@ export interface Tables extends BusTables {
     chat_user_id: string
     username: string
     created_at: Generated<Date>
+    /** When the family's person signed in. */
+    signed_in_at: Date
     expires_at: Date
     spent_at: Date | null
   }

@@ -46,7 +46,10 @@ export function createAccess({
   /** Whether a chat user is on the org's server and holds its officer role. Throws where the chat platform does not tell. */
   async function membership(chat_user_id: string, org: OrgRoles) {
     const context = { ...org, chat_user_id }
-    const found = await kept(known, `${chat_user_id}@${org.chat_server_id}`, { context })
+    const key = `${chat_user_id}@${org.chat_server_id}`
+    const before = known.peek(key)
+    const forceRefresh = before !== undefined && before.valid_until <= now()
+    const found = await kept(known, key, { context, forceRefresh })
     const { officer_role_id } = org
     const officer = officer_role_id !== null && found.member?.roles.includes(officer_role_id)
     return { ...found, officer: officer ?? false }

@@ -3,6 +3,7 @@ import {
   REVOKED_BEAT,
   REVOKED_BUCKET,
   REVOKED_COMPLETE,
+  REVOKED_COMPLETE_MS,
   REVOKED_SILENCE_MS,
 } from '@guildhall/contracts/auth'
 import { Kvm } from '@nats-io/kv'
@@ -11,8 +12,10 @@ import { listRevoked } from './queries.ts'
 
 /** Entries outlive every access token. App tokens count for longer: writing anew keeps their entries there. */
 const KEEP_MS = 2 * ACCESS_TOKEN_SECONDS * 1000
-/** Entries and the mark of a whole bucket are written anew before they could end. */
-const AGAIN_MS = ACCESS_TOKEN_SECONDS * 1000
+/** A bucket whose writing took longer is not marked: its first entries could end while the mark is believed. */
+const WRITING_MS = KEEP_MS - REVOKED_COMPLETE_MS
+/** Entries and the mark are written anew several times before the mark is believed no longer. */
+const AGAIN_MS = REVOKED_COMPLETE_MS / 4
 /** Entries on their way at once: half an hour is enough for millions. */
 const BATCH = 200
 /** Several in the time after which a gateway stops to trust what it knows. */
@@ -22,14 +25,18 @@ const BEAT_MS = REVOKED_SILENCE_MS / 4
 export function keepRevokedBucket(
   { bus, db, now }: Pick<Deps, 'bus' | 'db' | 'now'>,
   signal: AbortSignal,
+  writingMs = WRITING_MS, // tests allow less
 ) {
   async function write() {
+    const began = performance.now()
     const bucket = await new Kvm(bus.js).create(REVOKED_BUCKET, { ttl: KEEP_MS })
     const put = ({ jti, expires_at }: { jti: string; expires_at: Date }) =>
       bucket.put(jti, JSON.stringify({ exp: Math.floor(expires_at.getTime() / 1000) }))
     const rows = await listRevoked(db, now())
     for (let n = 0; n < rows.length; n += BATCH)
       await Promise.all(rows.slice(n, n + BATCH).map(put))
+    if (performance.now() - began > writingMs)
+      throw new Error(`Writing ${rows.length} revoked tokens took longer than ${writingMs} ms`)
     await bucket.put(REVOKED_COMPLETE, now().toISOString())
   }
   bus.onConnected(write)

@@ -6,7 +6,7 @@ import { createSealer } from '@guildhall/outbound/sealed'
 import { people } from '@guildhall/sandbox/demo'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { callerOf, signedIn, type TestAuth, testAuth } from '../testing.ts'
-import { issuePair } from './issue.ts'
+import { issuePair, SIGN_IN_DAYS } from './issue.ts'
 import { GRACE_MS } from './routes.ts'
 import { openSigner } from './signer.ts'
 
@@ -29,6 +29,8 @@ async function refreshed(auth: TestAuth, token: string) {
   assert.ok(reply.status === 200, JSON.stringify(reply.body))
   return reply.body
 }
+
+const codeOf = ({ body }: { body: unknown }) => (body as { code?: string }).code
 
 const revokedTokens = async ({ db }: TestAuth) =>
   (await db.selectFrom('revoked_tokens').select('jti').execute()).map(({ jti }) => jti)
@@ -79,6 +81,20 @@ test('a refresh token counts seven days', async (t) => {
   const { refresh_token } = await newPair(auth)
   auth.clock.ahead = 7 * DAY_MS + 1_000
   assert.equal((await refreshWith(auth, refresh_token)).status, 401)
+})
+
+test('refreshing ends ninety days after the sign-in, and then the person is asked to sign in again', async (t) => {
+  const auth = await testAuth(t)
+  let pair = await newPair(auth)
+  for (let day = 6; day < SIGN_IN_DAYS; day += 6) {
+    auth.clock.ahead = day * DAY_MS
+    pair = await refreshed(auth, pair.refresh_token)
+  }
+  auth.clock.ahead = SIGN_IN_DAYS * DAY_MS + 1_000
+  const over = await refreshWith(auth, pair.refresh_token)
+  assert.deepEqual([over.status, codeOf(over)], [401, 'refresh_token.sign_in_over'])
+  const anew = await newPair(auth)
+  assert.equal((await refreshWith(auth, anew.refresh_token)).status, 200)
 })
 
 test('unknown and malformed refresh tokens are refused', async (t) => {

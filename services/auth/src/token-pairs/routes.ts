@@ -19,7 +19,7 @@ import { forgetSession, sentSession } from '../accounts/session-cookie.ts'
 import { deleteSession, sessionOf } from '../accounts/sessions.ts'
 import type { PairRow, Trx } from '../db.ts'
 import type { Deps } from '../deps.ts'
-import { issuePair } from './issue.ts'
+import { endOfSignIn, issuePair, SIGN_IN_DAYS } from './issue.ts'
 import {
   familyOfAccess,
   lockPair,
@@ -74,6 +74,7 @@ export function tokenPairRoutes(app: App, deps: Deps) {
   /** Nothing where the token does not count. Of many who send it at once, all but the first fall under the grace. */
   async function rotate(trx: Trx, deps: Deps, token: string): Promise<TokenPair | undefined> {
     const pair = await lockPair(trx, token)
+    if (pair && endOfSignIn(pair.signed_in_at) <= now()) throw signInOver()
     if (!pair || pair.expires_at <= now()) return undefined
     if (pair.spent_at && !(await inGrace(trx, pair))) {
       const by = { source: 'http', actor_kind: 'officer', actor_id: pair.chat_user_id } as const
@@ -90,6 +91,13 @@ export function tokenPairRoutes(app: App, deps: Deps) {
     return age <= GRACE_MS && !(await successorUsed(trx, id))
   }
 }
+
+const signInOver = () =>
+  new AppError(
+    'unauthenticated',
+    'refresh_token.sign_in_over',
+    `A sign-in counts ${SIGN_IN_DAYS} days, and these are over; sign in again`,
+  )
 
 /** Ends the access token presented with its family, and the family of the refresh token sent along. */
 async function endSession(trx: Trx, { now }: Deps, caller: Caller, refreshToken?: string) {

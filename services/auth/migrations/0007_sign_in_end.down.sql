@@ -1,0 +1,1 @@
+alter table token_pairs drop column signed_in_at;
