@@ -15,6 +15,7 @@ const DIMENSIONS = 1024
 const TOPICS = 400
 const WORDS_OF_PASSAGE = 60
 const WORDS_OF_QUERY = 5
+const MISSPELT_FROM = 6
 /** How far sources lie from their topic, passages from their source and questions from their passage. */
 const SPREAD = { source: 0.7, passage: 0.7, query: 0.5 }
 /** Dimension i varies by (1 + i/16)^-½: a few carry most of the variance. */
@@ -69,7 +70,19 @@ export async function vocabulary() {
     textOf: (passage: number) => drawn(SEEDS.passage + passage, WORDS_OF_PASSAGE).join(' '),
     /** The words with which the passage begins. */
     questionOf: (passage: number) => drawn(SEEDS.passage + passage, WORDS_OF_QUERY).join(' '),
+    /** As many longer words of the passage, each with two letters swapped: one right word would spare the rest. */
+    misspeltOf: (passage: number) =>
+      drawn(SEEDS.passage + passage, WORDS_OF_PASSAGE)
+        .filter(({ length }) => length >= MISSPELT_FROM)
+        .slice(0, WORDS_OF_QUERY)
+        .map(swapped)
+        .join(' '),
   }
+}
+
+function swapped(word: string): string {
+  const at = word.length >> 1
+  return word.slice(0, at) + word.charAt(at + 1) + word.charAt(at) + word.slice(at + 2)
 }
 
 /** Whole numbers below 2^32 by Marsaglia's xorshift32 (2003), begun by a hash of the seed. */

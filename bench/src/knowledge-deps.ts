@@ -7,6 +7,7 @@ import { createExtractor } from '@guildhall/knowledge/documents/worker'
 import { createIndexer } from '@guildhall/knowledge/indexing/indexer'
 import { engineOf } from '@guildhall/knowledge/search/engine'
 import { openGenerations } from '@guildhall/knowledge/search/generations'
+import { createLegs } from '@guildhall/knowledge/search/legs'
 import { createLog } from '@guildhall/service/log'
 import { PUBLISHER } from './knowledge-data.ts'
 
@@ -31,6 +32,7 @@ export async function openKnowledge(
     KNOWLEDGE_INDEX_DIR: dir,
     ...more,
   })
+  const legs = createLegs(log)
   const index = await openGenerations({ db, engine: engineOf(config, log), log })
   return {
     db,
@@ -39,7 +41,14 @@ export async function openKnowledge(
     index,
     indexer: createIndexer({ db, index, log, alone: (_source, work) => work() }),
     publishers: async () => [PUBLISHER],
-    embedderOf: createEmbedders({ config, secretsOf: async () => ({}), guard: {}, log }),
+    legs,
+    embedderOf: createEmbedders({
+      config,
+      secretsOf: async () => ({}),
+      guard: {},
+      log,
+      leg: legs.embedder,
+    }),
     extractor: createExtractor(),
     secretsOf: async () => ({}),
     now: () => new Date(),

@@ -67,6 +67,8 @@ function show(sizes: Size[], alone: Awaited<ReturnType<typeof measureWrites>>) {
   row('ms, p50 / p99', ({ passages }) => `${passages} passages`)
   line('---', ...sizes.map(() => '---'))
   row('hybrid', ({ hybrid }) => ms(hybrid))
+  row('hybrid, misspelt question', ({ misspelt }) => ms(misspelt))
+  row('misspelt, of the right one (p50)', ({ misspelt, hybrid }) => ratio(misspelt.p50, hybrid.p50))
   row('by text', ({ text }) => ms(text))
   row('Postgres full text', ({ postgres }) => ms(postgres))
   row('by text, of Postgres (p50)', ({ text, postgres }) => ratio(text.p50, postgres.p50))

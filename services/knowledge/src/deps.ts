@@ -6,6 +6,7 @@ import type { Db } from './db.ts'
 import type { Extractor } from './documents/worker.ts'
 import type { Indexer } from './indexing/indexer.ts'
 import type { Generations } from './search/generations.ts'
+import type { Legs } from './search/legs.ts'
 import type { Publishers } from './search/publishers.ts'
 
 /** All that knowledge needs from outside. */
@@ -16,6 +17,8 @@ export interface Deps {
   /** Searched here; written by the indexer alone. */
   index: Generations
   indexer: Indexer
+  /** What a search can do without, and whether it works. */
+  legs: Legs
   /** Whose public sources others may see. */
   publishers: Publishers
   /** The embedder that an org has at this moment, if any. */

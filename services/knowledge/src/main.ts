@@ -17,6 +17,7 @@ import { takeTurns } from './indexing/source-lock.ts'
 import { jobHandlers } from './jobs.ts'
 import { engineOf } from './search/engine.ts'
 import { openGenerations } from './search/generations.ts'
+import { createLegs } from './search/legs.ts'
 import { createPublishers } from './search/publishers.ts'
 
 /** Starts knowledge: sources, their index and the search. Waits while another process writes the index. */
@@ -39,13 +40,16 @@ export async function start(
   const indexer = createIndexer({ db, index, log, alone })
   const publishers = createPublishers({ bus, prefixes: config.KNOWLEDGE_PUBLISHERS, log })
   const secretsOf = createOrgSecrets(bus)
-  const embedderOf = createEmbedders({ config, secretsOf, guard: bounds, log })
-  const searching = { index, indexer, publishers, embedderOf }
+  const legs = createLegs(log)
+  const embedderOf = createEmbedders({ config, secretsOf, guard: bounds, log, leg: legs.embedder })
+  const searching = { index, indexer, legs, publishers, embedderOf }
   const deps: Deps = { db, log, config, ...searching, extractor, secretsOf, now }
   const crawler = createCrawler(deps, createOrgs(bus), bounds)
   answerCalls(bus, deps)
   ready.index = indexer.readiness
-  const app = buildApp(opened, deps)
+  const { service, callerKey } = opened
+  const app = buildApp({ service, log, callerKey, ready: { ...ready } }, deps)
+  ready.search = legs.state // from here on for the superadmin's health alone: searches go on with the other part
   const catchUp = async () => {
     await indexer.catchUp(signal)
     await resumeRebuild(deps, signal)

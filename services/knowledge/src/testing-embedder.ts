@@ -13,6 +13,8 @@ interface Asked {
 interface World {
   asked: Asked[]
   broken: { status: number; body: string } | undefined
+  /** A text that it does not take. */
+  refused: string | undefined
   /** Answers wait for it. */
   held: Promise<void> | undefined
 }
@@ -23,16 +25,21 @@ interface World {
  */
 export async function testEmbedder(t: Pick<TestContext, 'after'>) {
   const asked: Asked[] = []
-  const world: World = { asked, broken: undefined, held: undefined }
+  const world: World = { asked, broken: undefined, refused: undefined, held: undefined }
   const server = createServer(async (req, res) => {
     const sent = JSON.parse(Buffer.concat(await req.toArray()).toString()) as Asked
     asked.push({ ...sent, authorization: req.headers.authorization })
     await world.held
     const data = sent.input.map((text, index) => ({ index, embedding: embed(text) }))
-    const { status, body } = world.broken ?? {
-      status: req.url === '/v1/embeddings' ? 200 : 404,
-      body: JSON.stringify({ object: 'list', data: data.toReversed(), model: sent.model }),
-    }
+    const refusal =
+      world.refused !== undefined && sent.input.includes(world.refused)
+        ? { status: 400, body: '' }
+        : undefined
+    const { status, body } = world.broken ??
+      refusal ?? {
+        status: req.url === '/v1/embeddings' ? 200 : 404,
+        body: JSON.stringify({ object: 'list', data: data.toReversed(), model: sent.model }),
+      }
     res.writeHead(status, { 'content-type': 'application/json' }).end(body)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { quietLog } from '@guildhall/bus/testing'
 import { listSources, putSource, search } from '@guildhall/contracts/knowledge'
+import { createLegs } from '../search/legs.ts'
 import { testKnowledge } from '../testing.ts'
 import { body, member, vectorAt, vectorBody } from '../testing-bodies.ts'
 import { testEmbedder } from '../testing-embedder.ts'
@@ -16,7 +17,7 @@ test('passages go in batches of 64 and keep their order; queries have the prefix
     prefix: 'query: ',
     weight: 1,
   }
-  const embedder = createEmbedder(asks, new Map(), quietLog)
+  const embedder = createEmbedder(asks, new Map(), createLegs(quietLog).embedder)
   const texts = Array.from({ length: 300 }, (_, n) => `word${n}`)
   const vectors = await embedder.passages(texts)
   assert.deepEqual(

@@ -1,8 +1,8 @@
 import { EMBEDDING_LENGTH } from '@guildhall/contracts/knowledge'
 import { type OutboundRequest, outbound } from '@guildhall/outbound/fetch'
 import { AppError } from '@guildhall/service/errors'
-import type { Log } from '@guildhall/service/log'
 import { z } from 'zod'
+import type { Leg } from '../search/leg.ts'
 
 /** Texts of one request (decisions.md § 3). */
 const BATCH = 64
@@ -37,10 +37,9 @@ export interface KnownQueries {
 
 export type Embedder = ReturnType<typeof createEmbedder>
 
-/** An embedder over its OpenAI-compatible API. */
-export function createEmbedder(settings: EmbedderSettings, known: KnownQueries, log: Log) {
+/** An embedder over its OpenAI-compatible API; `leg` watches what searches ask of it. */
+export function createEmbedder(settings: EmbedderSettings, known: KnownQueries, leg: Leg) {
   const { model, prefix, weight } = settings
-  let failing = false
 
   async function passages(texts: readonly string[]): Promise<Float32Array[]> {
     const vectors: Float32Array[] = []
@@ -59,12 +58,8 @@ export function createEmbedder(settings: EmbedderSettings, known: KnownQueries, 
     const before = known.get(asked)
     if (before) return before
     const limits = { timeoutMs: QUERY_TIMEOUT_MS, retries: 0 }
-    const answer = await embed(settings, [prefix + text], limits).catch(refusal)
-    const vector = answer instanceof AppError ? undefined : answer[0]
-    if (answer instanceof AppError && !failing)
-      log.warn({ err: answer }, 'The embedder fails; searches go by text alone')
-    if (vector && failing) log.info('The embedder answers again')
-    failing = vector === undefined
+    const answer = await leg.run(() => embed(settings, [prefix + text], limits))
+    const vector = answer?.[0]
     if (vector) known.set(asked, vector)
     return vector
   }
@@ -95,11 +90,6 @@ async function embed(
     ...limits,
   })
   return vectorsOf(answer.json(), input.length)
-}
-
-function refusal(error: unknown): AppError {
-  if (error instanceof AppError) return error
-  throw error
 }
 
 function vectorsOf(body: unknown, count: number): Float32Array[] {

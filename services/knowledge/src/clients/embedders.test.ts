@@ -5,10 +5,13 @@ import { getSource, putSource, search } from '@guildhall/contracts/knowledge'
 import { getKnowledgeSettings } from '@guildhall/contracts/knowledge-settings'
 import { AppError } from '@guildhall/service/errors'
 import { until } from '@guildhall/service/testing'
+import { createLegs } from '../search/legs.ts'
 import { testKnowledge } from '../testing.ts'
 import { body, member, officer, vectorAt, vectorBody } from '../testing-bodies.ts'
 import { testEmbedder } from '../testing-embedder.ts'
 import { createEmbedders } from './embedders.ts'
+
+const leg = createLegs(quietLog).embedder
 
 type Client = ReturnType<Awaited<ReturnType<typeof testKnowledge>>['as']>
 
@@ -97,7 +100,7 @@ test('an address that is not public is refused: writes say so, searches go by te
     EMBEDDINGS_WEIGHT: 1,
     ...config,
   }
-  const embedderOf = createEmbedders({ config: without, secretsOf, guard: {}, log: quietLog })
+  const embedderOf = createEmbedders({ config: without, secretsOf, guard: {}, log: quietLog, leg })
   const embedder = await embedderOf(1)
   assert.ok(embedder)
   await assert.rejects(embedder.passages(['fox']), {
@@ -138,13 +141,14 @@ test('who cannot be told which embedder the org has is told when to try again', 
     ...config,
   }
   const secretsOf = () => Promise.reject(new AppError('unavailable', 'auth.unreachable', 'gone'))
-  const embedderOf = createEmbedders({ config: none, secretsOf, guard: {}, log: quietLog })
+  const embedderOf = createEmbedders({ config: none, secretsOf, guard: {}, log: quietLog, leg })
   await assert.rejects(embedderOf(1), { code: 'embeddings.unknown', retryAfter: 5 })
   const open = createEmbedders({
     config: none,
     secretsOf: async () => ({}),
     guard: {},
     log: quietLog,
+    leg,
   })
   assert.equal(await open(1), undefined)
 })

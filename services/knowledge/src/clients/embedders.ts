@@ -3,6 +3,7 @@ import { AppError } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
 import { LRUCache } from 'lru-cache'
 import type { Config } from '../config.ts'
+import { createLeg, type Leg } from '../search/leg.ts'
 import { createEmbedder, type Embedder, type EmbedderSettings } from './embedder.ts'
 import type { OrgSecrets } from './org-secrets.ts'
 
@@ -28,6 +29,8 @@ interface Needs {
   /** Tests alone allow addresses that are not public. */
   guard: NonNullable<OutboundRequest['guard']>
   log: Log
+  /** Watches the embedder of the deployment. */
+  leg: Leg
 }
 
 export type Embedders = (orgId: number) => Promise<Embedder | undefined>
@@ -36,21 +39,31 @@ export type Embedders = (orgId: number) => Promise<Embedder | undefined>
  * The embedder of an org: its own as soon as it set `embeddings_url`, which replaces the deployment's as a whole; nothing where
  * neither is set. Throws AppError('unavailable', 'embeddings.unknown') while auth does not say what the org set.
  */
-export function createEmbedders({ config, secretsOf, guard, log }: Needs): Embedders {
+export function createEmbedders({ config, secretsOf, guard, log, leg }: Needs): Embedders {
   const queries = new LRUCache<string, Float32Array>({ max: QUERIES_KEPT })
   const known = new LRUCache<string, Embedder>({ max: EMBEDDERS_KEPT })
   return async (orgId) => {
     const secrets = await secretsOf(orgId).catch((cause) => {
       throw unknown(cause)
     })
-    const settings = ownSettings(secrets, guard) ?? deploymentSettings(config)
+    const own = ownSettings(secrets, guard)
+    const settings = own ?? deploymentSettings(config)
     if (!settings) return undefined
     const name = JSON.stringify(settings)
-    const embedder = known.get(name) ?? createEmbedder(settings, queries, log)
+    const watched = () => (own ? legOf(orgId, log) : leg)
+    const embedder = known.get(name) ?? createEmbedder(settings, queries, watched())
     known.set(name, embedder)
     return embedder
   }
 }
+
+/** The failures of its own embedder are told to the org. */
+const legOf = (orgId: number, log: Log): Leg =>
+  createLeg({
+    log: log.child({ org: orgId }),
+    name: 'embedder of the org',
+    meanwhile: 'its searches go by words alone',
+  })
 
 function ownSettings(secrets: OrgSecrets, guard: Needs['guard']): EmbedderSettings | undefined {
   const { embeddings_url: url, embeddings_model: model = DEFAULT_MODEL } = secrets

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir, rename, rm, writeFile } from 'node:fs/promises'
-import { createInterface } from 'node:readline'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ask } from '@guildhall/bus/calls'
 import {
@@ -17,11 +15,12 @@ import {
 } from '@guildhall/contracts/knowledge'
 import { pruneJobs } from '@guildhall/contracts/ops'
 import { purgeOrgOf } from '@guildhall/contracts/orgs'
-import { cleanUp, clientAs, until } from '@guildhall/service/testing'
+import { clientAs, until } from '@guildhall/service/testing'
 import { sql } from 'kysely'
 import type { Db } from '../db.ts'
 import { knowledgeSettings, testKnowledge } from '../testing.ts'
 import { body, member, officer, vectorAt, vectorBody } from '../testing-bodies.ts'
+import { knowledgeProcess } from '../testing-process.ts'
 
 type Knowledge = Awaited<ReturnType<typeof testKnowledge>>
 const params = { key: 'a' }
@@ -240,20 +239,4 @@ async function pending(db: Db) {
     .where('state', '=', 'indexing')
     .execute()
   return rows.length === 1
-}
-
-async function knowledgeProcess(
-  t: TestContext,
-  settings: Awaited<ReturnType<typeof knowledgeSettings>>,
-) {
-  const child = spawn(process.execPath, [new URL('../main.ts', import.meta.url).pathname], {
-    env: { ...settings, LOG_LEVEL: 'error' },
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  cleanUp(t, async () => child.kill('SIGKILL'))
-  for await (const line of createInterface(child.stdout)) {
-    const { url } = JSON.parse(line) as { url?: string }
-    if (url) return { child, url }
-  }
-  throw new Error('The process ended before it had started')
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { test } from 'node:test'
 import { getSource, indexPending, putSource, search } from '@guildhall/contracts/knowledge'
 import {
@@ -7,11 +8,13 @@ import {
   reembedQueued,
   startReembed,
 } from '@guildhall/contracts/knowledge-settings'
-import { until } from '@guildhall/service/testing'
+import { clientAs, until } from '@guildhall/service/testing'
+import { sql } from 'kysely'
 import { noteIndexed } from '../indexing/queries.ts'
-import { testKnowledge } from '../testing.ts'
+import { knowledgeSettings, testKnowledge } from '../testing.ts'
 import { body, member, officer, vectorBody } from '../testing-bodies.ts'
 import { testEmbedder } from '../testing-embedder.ts'
+import { knowledgeProcess } from '../testing-process.ts'
 
 type Knowledge = Awaited<ReturnType<typeof testKnowledge>>
 /** Found by meaning alone: the words are excluded. */
@@ -111,25 +114,47 @@ test('sources are found all the while, and one that was written meanwhile keeps 
   assert.deepEqual(await models(knowledge, 'text'), ['mine'])
 })
 
-test('a source that fails does not stop the others and is tried again when asked for', async (t) => {
+test('where every source fails the run fails with their number and the reason, after it was tried again', async (t) => {
   const { world, knowledge } = await changedModel(t)
   const { db } = knowledge
   world.broken = { status: 400, body: '' }
   await start(knowledge)
+  await until(async () => (await runs(knowledge))[0]?.attempts === 1)
+  await db.updateTable('job_runs').set({ attempts: 4 }).where('job', '=', reembed.name).execute() // the next is the last
   const [run] = await finished(knowledge)
-  assert.deepEqual(run?.result, { reembedded: 0, replaced: 0, failed: 3 })
+  assert.equal(run?.state, 'failed')
+  assert.match(run?.error ?? '', /^None of the 3 sources .* reason: .*embeddings/)
   assert.deepEqual(await models(knowledge, 'a'), ['old'])
-  world.broken = undefined
+  assert.deepEqual(await found(knowledge, 'fox'), ['a', 'b', 'own', 'text'])
+})
+
+test('an embedder that is away for a while only delays the run', async (t) => {
+  const { world, knowledge } = await changedModel(t)
+  world.broken = { status: 400, body: '' }
+  const asked = world.asked.length
   await start(knowledge)
-  assert.deepEqual((await finished(knowledge, 2))[1]?.result, {
-    reembedded: 3,
-    replaced: 0,
-    failed: 0,
-  })
-  assert.deepEqual(
-    await db.selectFrom('sources').select('key').where('index_stale', '=', true).execute(),
-    [],
-  )
+  await until(() => world.asked.length >= asked + 3)
+  world.broken = undefined
+  const [run] = await finished(knowledge)
+  assert.deepEqual([run?.state, run?.result], ['done', { reembedded: 3, replaced: 0, failed: 0 }])
+})
+
+test('a source that fails does not stop the others, is told, and is tried again when asked for', async (t) => {
+  const { world, knowledge } = await changedModel(t)
+  const { db } = knowledge
+  world.refused = 'fox' // what a and b say
+  await start(knowledge)
+  const [run] = await finished(knowledge)
+  const { reason, ...counts } = Object(run?.result) as { reason?: string }
+  assert.deepEqual([run?.state, counts], ['done', { reembedded: 1, replaced: 0, failed: 2 }])
+  assert.match(reason ?? '', /embeddings/)
+  assert.deepEqual(await models(knowledge, 'a', 'text'), ['old', 'new'])
+  world.refused = undefined
+  await start(knowledge)
+  const [, again] = await finished(knowledge, 2)
+  assert.deepEqual(again?.result, { reembedded: 2, replaced: 0, failed: 0 })
+  const stale = db.selectFrom('sources').select('key').where('index_stale', '=', true)
+  assert.deepEqual(await stale.execute(), [])
 })
 
 test('cut off by a stop, the job goes on with what is left at the next start', async (t) => {
@@ -150,6 +175,35 @@ test('cut off by a stop, the job goes on with what is left at the next start', a
   const [run] = await finished(again)
   assert.equal(run?.state, 'done')
   assert.deepEqual(await models(again, 'a', 'b', 'text'), ['new', 'new', 'new'])
+})
+
+test('killed after the vectors were stored and before they were indexed, they are found after the next start', async (t) => {
+  const { settings } = await testEmbedder(t)
+  const old = { ...(await knowledgeSettings(t)), ...settings }
+  const seed = await testKnowledge(t, {}, old)
+  await seed.as(member(1)).call(putSource, { params: { key: 'a' }, body: body('fox') })
+  await seed.stop()
+  const changed = { ...old, EMBEDDINGS_MODEL: 'new' }
+  const { child, url } = await knowledgeProcess(t, changed)
+  const stale = () =>
+    seed.db.selectFrom('sources').select('key').where('index_stale', '=', true).executeTakeFirst()
+  await seed.db.transaction().execute(async (trx) => {
+    await sql`select from search_index for update`.execute(trx) // whoever writes the index reads this row first
+    const client = clientAs(url, changed.INTERNAL_KEY, officer(1))
+    const reply = await client.call(startReembed, { params: { org: 'org1' } })
+    assert.equal(reply.status, 202)
+    await until(stale)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  })
+  const [cut] = await runs(seed)
+  assert.equal(cut?.finished_at, null)
+
+  const next = await testKnowledge(t, {}, changed)
+  await until(async () => (await fetch(`${next.url}/ready`)).status === 200)
+  assert.deepEqual(await models(next, 'a'), ['new'])
+  assert.deepEqual(await found(next, BY_MEANING), ['a'])
+  assert.equal(await stale(), undefined)
 })
 
 test('two of one org run one after the other', async (t) => {

@@ -6,26 +6,34 @@ import { contentsOf, type Outdated, outdatedSources, replaceVectors } from './qu
 
 const SOURCES_AT_ONCE = 100
 
-interface Counts {
+interface Result {
   reembedded: number
   /** Replaced or deleted while its vectors were made. */
   replaced: number
   failed: number
+  /** Why the first of them failed. */
+  reason?: string
 }
 
 /**
  * Gives every source of the org whose vectors another model made new ones, source by source. Cut off, the next attempt goes on
  * with those that are left. All the while searches find each source: by its words, and by meaning once it has its new vectors.
+ * Throws AppError('upstream', 'reembed.failed') where none got any.
  */
-export function reembedOrg(deps: Deps, orgId: number, signal: AbortSignal): Promise<Counts> {
+export function reembedOrg(deps: Deps, orgId: number, signal: AbortSignal): Promise<Result> {
   const { db, embedderOf } = deps
-  const counts: Counts = { reembedded: 0, replaced: 0, failed: 0 }
   return oneOfOrg(db, orgId, signal, async () => {
+    const counts = { reembedded: 0, replaced: 0, failed: 0 }
+    let first: AppError | undefined
     for await (const { source, embedder } of outdated({ db, embedderOf }, orgId)) {
       signal.throwIfAborted()
-      counts[await reembedSource(deps, embedder, source)]++
+      const end = await reembedSource(deps, embedder, source)
+      first ??= end.error
+      counts[end.as]++
     }
-    return counts
+    if (!first) return counts
+    if (counts.reembedded === 0) throw noneDone(counts.failed, first)
+    return { ...counts, reason: first.message }
   })
 }
 
@@ -48,10 +56,11 @@ async function* outdated({ db, embedderOf }: Pick<Deps, 'db' | 'embedderOf'>, or
 
 /** Never throws for what concerns this source alone: the log says why, and the others go on. */
 async function reembedSource(
-  { db, indexer, log }: Deps,
+  deps: Deps,
   embedder: Embedder,
   source: Outdated,
-): Promise<keyof Counts> {
+): Promise<{ as: 'reembedded' | 'replaced' | 'failed'; error?: AppError }> {
+  const { db, log } = deps
   try {
     const chunks = await contentsOf(db, source.version_id)
     const made = await embedder.passages(chunks.map(({ content }) => content))
@@ -59,15 +68,33 @@ async function reembedSource(
     const stored = await db
       .transaction()
       .execute((trx) => replaceVectors(trx, source, { model: embedder.model, vectors }))
-    if (!stored) return 'replaced'
-    await indexer.settle(source.id)
-    return 'reembedded'
+    if (!stored) return { as: 'replaced' }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     log.warn({ err: error, source_key: source.key }, 'A source keeps its old vectors for now')
-    return 'failed'
+    return { as: 'failed', error }
+  }
+  await settled(deps, source)
+  return { as: 'reembedded' }
+}
+
+/** The vectors are stored: should the index not take them now, the job of each minute sees to it. */
+async function settled({ indexer, log }: Deps, { id, key }: Outdated) {
+  try {
+    await indexer.settle(id)
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    log.warn({ err: error, source_key: key }, 'The new vectors of a source are indexed later')
   }
 }
+
+const noneDone = (failed: number, first: AppError) =>
+  new AppError(
+    'upstream',
+    'reembed.failed',
+    `None of the ${failed} sources that need new vectors got them; they keep the old ones and are found by their words. The first failed for this reason: ${first.message}`,
+    { cause: first },
+  )
 
 export const noEmbedder = () =>
   new AppError(

@@ -1,9 +1,9 @@
 import { AppError } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
 import { type Connection, connect, Index, type Table } from '@lancedb/lancedb'
-import type { PassageIndex } from './index.ts'
+import { orgId, type PassageIndex } from './index.ts'
 import { ROW_SCHEMA } from './lance-rows.ts'
-import { CELLS, integer, quoted, searchText, searchVector } from './lance-search.ts'
+import { CELLS, quoted, searchText, searchVector } from './lance-search.ts'
 import { joinedWrites } from './lance-writes.ts'
 
 const TABLE = 'passages'
@@ -67,11 +67,10 @@ export async function openEmbedded({
     if (closed)
       throw new AppError('unavailable', 'search_index.closed', 'The search index is closed')
   }
-  /** Callers are told no path and no advice of the operator: that is in the log. */
+  /** Callers are told no path and no advice of the operator: that is the cause, for the log. */
   const whileRunning = <Result>(work: () => Promise<Result>) =>
     readable(dir, work).catch((error) => {
       if (error.code !== 'search_index.unreadable') throw error
-      log.error({ err: error }, error.message)
       throw new AppError(
         'unavailable',
         'search_index.unreadable',
@@ -102,7 +101,7 @@ export async function openEmbedded({
       if (versions.length === 0) return
       const listed = versions.map(quoted).join(', ')
       writes.part()
-      await change(() => table.delete(`org = ${integer(org)} and version in (${listed})`))
+      await change(() => table.delete(`org = ${orgId(org)} and version in (${listed})`))
     },
     searchText: (query) => search(() => searchText(table, query)),
     searchVector: (query) => search(() => searchVector(table, query)),

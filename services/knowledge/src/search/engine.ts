@@ -24,7 +24,7 @@ export function engineOf(config: Config, log: Log): Engine {
   if (!MEILI_URL || !QDRANT_URL) return embeddedEngine(config.KNOWLEDGE_INDEX_DIR, log)
   const meili = { url: MEILI_URL, apiKey: MEILI_API_KEY }
   const qdrant = { url: QDRANT_URL, apiKey: QDRANT_API_KEY }
-  const named = (generation: string) => ({ meili, qdrant, log, name: `guildhall-${generation}` })
+  const named = (generation: string) => ({ meili, qdrant, name: `guildhall-${generation}` })
   return {
     name: 'servers',
     shared: true,

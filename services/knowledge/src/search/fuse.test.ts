@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fuse } from './fuse.ts'
 
-const ids = (lists: string[][], k = 60) => fuse(lists, k).map(({ id }) => id)
+const scored = (lists: string[][], k: number, weights: number[] = []) =>
+  fuse(
+    lists.map((ids, n) => ({ ids, weight: weights[n] ?? 1 })),
+    k,
+  )
+const ids = (lists: string[][], k = 60) => scored(lists, k).map(({ id }) => id)
 
 test('an id in both lists beats the best of one', () => {
   assert.deepEqual(
@@ -15,7 +20,7 @@ test('an id in both lists beats the best of one', () => {
 })
 
 test('scores are 1/(k + rank) with ranks from 1', () => {
-  assert.deepEqual(fuse([['a', 'b'], ['b']], 1), [
+  assert.deepEqual(scored([['a', 'b'], ['b']], 1), [
     { id: 'b', score: 1 / 3 + 1 / 2 },
     { id: 'a', score: 1 / 2 },
   ])
@@ -38,7 +43,7 @@ test('one list keeps its order and no list is nothing', () => {
 
 test('a list that is trusted less adds less', () => {
   assert.deepEqual(
-    fuse([['a', 'b'], ['b']], 1, [1, 0.3]),
+    scored([['a', 'b'], ['b']], 1, [1, 0.3]),
     [
       { id: 'b', score: 1 / 3 + 0.3 / 2 },
       { id: 'a', score: 1 / 2 },
@@ -47,7 +52,7 @@ test('a list that is trusted less adds less', () => {
 })
 
 test('a repeated id counts once', () => {
-  assert.deepEqual(fuse([['a', 'a', 'b']], 1), [
+  assert.deepEqual(scored([['a', 'a', 'b']], 1), [
     { id: 'a', score: 1 / 2 },
     { id: 'b', score: 1 / 3 },
   ])

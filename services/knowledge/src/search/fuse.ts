@@ -1,22 +1,23 @@
+/** What one search found, best first, and how much it counts: 1, or less if it is trusted less. */
+export interface RankedList {
+  ids: readonly string[]
+  weight: number
+}
+
 export interface Fused {
   id: string
   score: number
 }
 
 /**
- * Reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): each list adds 1/(k + rank) to its ids, ranks from 1.
+ * Reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): each list adds weight/(k + rank) to its ids, ranks from 1.
  * Best first; of a tie the one that an earlier list holds, so give the list that is trusted more first. An id that a list
- * holds twice counts at its first place. A list of weight w adds w/(k + rank): one that is trusted less.
+ * holds twice counts at its first place.
  */
-export function fuse(
-  lists: readonly (readonly string[])[],
-  k: number,
-  weights: readonly number[] = [],
-): Fused[] {
+export function fuse(lists: readonly RankedList[], k: number): Fused[] {
   const scores = new Map<string, number>()
-  for (const [n, list] of lists.entries()) {
-    const weight = weights[n] ?? 1
-    for (const [index, id] of [...new Set(list)].entries()) {
+  for (const { ids, weight } of lists) {
+    for (const [index, id] of [...new Set(ids)].entries()) {
       scores.set(id, (scores.get(id) ?? 0) + weight / (k + index + 1))
     }
   }

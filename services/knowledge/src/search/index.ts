@@ -66,3 +66,9 @@ export interface PassageIndex {
   /** Finishes the work in hand. */
   close(): Promise<void>
 }
+
+/** The id of an org for a driver's filter: a whole number needs no quoting. */
+export function orgId(value: number): number {
+  if (Number.isInteger(value)) return value
+  throw new TypeError(`${value} is not an org id`)
+}

@@ -1,3 +1,4 @@
+import { EMBEDDING_LENGTH } from '@guildhall/contracts/knowledge'
 import {
   Bool,
   Field,
@@ -14,10 +15,7 @@ import {
 import type { IndexRow } from './index.ts'
 import { folded, wordsIn } from './query.ts'
 
-/** Numbers in every embedding (interface.md, Limits). */
-export const VECTOR_LENGTH = 1024
-
-const vectorType = new FixedSizeList(VECTOR_LENGTH, new Field('item', new Float32(), true))
+const vectorType = new FixedSizeList(EMBEDDING_LENGTH, new Field('item', new Float32(), true))
 
 /** `text` is searched by stems and phrases, `words` (each once, unstemmed) by likely spelling. */
 export const ROW_SCHEMA = new Schema([
@@ -55,16 +53,16 @@ export function rowBatch(rows: readonly IndexRow[]): Table {
 
 /** Throws where a vector is of another length: a longer one would run into the next row. */
 export function assertLengths(rows: readonly IndexRow[]): void {
-  if (rows.some(({ vector }) => vector && vector.length !== VECTOR_LENGTH))
-    throw new RangeError(`A vector has ${VECTOR_LENGTH} numbers`)
+  if (rows.some(({ vector }) => vector && vector.length !== EMBEDDING_LENGTH))
+    throw new RangeError(`A vector has ${EMBEDDING_LENGTH} numbers`)
 }
 
 function vectorColumn(rows: readonly IndexRow[]): Vector<FixedSizeList<Float32>> {
-  const values = new Float32Array(rows.length * VECTOR_LENGTH)
+  const values = new Float32Array(rows.length * EMBEDDING_LENGTH)
   const present = new Uint8Array(Math.ceil(rows.length / 8)) // a bit a row, lowest first
   for (const [index, { vector }] of rows.entries()) {
     if (!vector) continue
-    values.set(vector, index * VECTOR_LENGTH)
+    values.set(vector, index * EMBEDDING_LENGTH)
     present[index >> 3] = (present[index >> 3] ?? 0) | (1 << (index & 7))
   }
   const child = makeData({ type: new Float32(), data: values })

@@ -1,5 +1,5 @@
 import { type FullTextQuery, MatchQuery, type Table } from '@lancedb/lancedb'
-import type { Hit, Scope, TextQuery, VectorQuery } from './index.ts'
+import { type Hit, orgId, type Scope, type TextQuery, type VectorQuery } from './index.ts'
 import { exactQuery, spellingQuery } from './lance-text.ts'
 import { parseQuery } from './query.ts'
 
@@ -78,17 +78,11 @@ const ranked = (rows: Ranked[], cost: (row: Ranked) => number): Ranked[] =>
   rows.sort((a, b) => cost(a) - cost(b) || (a.id < b.id ? -1 : 1))
 
 function visible({ org, publishers, category }: Scope): string {
-  const own = `org = ${integer(org)}`
-  const listed = publishers.map(integer).join(', ')
+  const own = `org = ${orgId(org)}`
+  const listed = publishers.map(orgId).join(', ')
   const seen = listed ? `(${own} or (public = true and org in (${listed})))` : own
   return category === undefined ? seen : `${seen} and category = ${quoted(category)}`
 }
 
 /** A string literal of LanceDB's SQL. */
 export const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`
-
-/** A whole number, which needs no quoting. */
-export function integer(value: number): number {
-  if (Number.isInteger(value)) return value
-  throw new TypeError(`${value} is not an org id`)
-}

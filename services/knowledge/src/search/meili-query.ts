@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Scope } from './index.ts'
+import { orgId, type Scope } from './index.ts'
 import { parseQuery, type Term } from './query.ts'
 
 /** Meilisearch reads no more words of a query. */
@@ -53,8 +53,8 @@ const quotedTerm = (term: Term) => `"${'phrase' in term ? term.phrase : term.wor
 
 /** The filter for rows that a search may see. */
 export function visible({ org, publishers, category }: Omit<Scope, 'limit'>): string[] {
-  const own = `org = ${integer(org)}`
-  const others = `public = true AND org IN [${publishers.map(integer).join(', ')}]`
+  const own = `org = ${orgId(org)}`
+  const others = `public = true AND org IN [${publishers.map(orgId).join(', ')}]`
   const seen = publishers.length > 0 ? `${own} OR (${others})` : own
   return category === undefined ? [seen] : [seen, `category = ${categoryKey(category)}`]
 }
@@ -64,9 +64,3 @@ export function visible({ org, publishers, category }: Omit<Scope, 'limit'>): st
  * backslash before a quote.
  */
 export const categoryKey = (category: string) => createHash('sha256').update(category).digest('hex')
-
-/** A whole number, which needs no quoting. */
-export function integer(value: number): number {
-  if (Number.isInteger(value)) return value
-  throw new TypeError(`${value} is not an org id`)
-}

@@ -5,11 +5,13 @@ import {
   type Settings,
 } from 'meilisearch'
 import { batchesOf } from './batches.ts'
-import type { Hit, IndexRow, TextQuery } from './index.ts'
-import { branchesOf, categoryKey, integer, visible } from './meili-query.ts'
+import { type Hit, type IndexRow, orgId, type TextQuery } from './index.ts'
+import { branchesOf, categoryKey, visible } from './meili-query.ts'
 import { folded } from './query.ts'
 
 const REQUEST_MS = 30_000
+/** Nobody waits longer for a search (leg.ts). */
+const SEARCH_MS = 5_000
 /** Tasks of one server wait for each other: a large import may be before ours. */
 const TASK_MS = 60_000
 const POLL_MS = 20
@@ -42,6 +44,7 @@ export interface ServerOptions {
 export async function openMeili(options: ServerOptions) {
   const { name } = options
   const client = clientOf(options)
+  const searching = clientOf(options, SEARCH_MS)
   await makeIndex(client, name)
   const index = client.index(name)
   await done(index.updateSettings(SETTINGS))
@@ -60,13 +63,13 @@ export async function openMeili(options: ServerOptions) {
     async remove(org: number, versions: readonly string[]) {
       const listed = versions.map((version) => JSON.stringify(version)).join(', ')
       await done(
-        index.deleteDocuments({ filter: [`org = ${integer(org)}`, `version IN [${listed}]`] }),
+        index.deleteDocuments({ filter: [`org = ${orgId(org)}`, `version IN [${listed}]`] }),
       )
     },
     async search({ query, limit, ...scope }: TextQuery): Promise<Hit[]> {
       const branches = branchesOf(query)
       if (branches.length === 0) return []
-      const { hits } = await client.multiSearch({
+      const { hits } = await searching.multiSearch({
         federation: { limit },
         queries: branches.map(({ q, weight }) => ({
           indexUid: name,
@@ -96,8 +99,8 @@ function ranked(hits: Scored[]): Hit[] {
     .map(({ id, version }) => ({ id, version }))
 }
 
-const clientOf = ({ url, apiKey }: ServerOptions) =>
-  new Meilisearch({ host: url, timeout: REQUEST_MS, ...(apiKey && { apiKey }) })
+const clientOf = ({ url, apiKey }: ServerOptions, timeout = REQUEST_MS) =>
+  new Meilisearch({ host: url, timeout, ...(apiKey && { apiKey }) })
 
 /** Of several processes that make it at once one succeeds. */
 async function makeIndex(client: Meilisearch, name: string) {

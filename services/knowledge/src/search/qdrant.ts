@@ -1,11 +1,13 @@
+import { EMBEDDING_LENGTH } from '@guildhall/contracts/knowledge'
 import { SettingsError } from '@guildhall/service/config'
 import { QdrantClient, type Schemas } from '@qdrant/js-client-rest'
 import { batchesOf } from './batches.ts'
 import type { Hit, IndexRow, Scope, VectorQuery } from './index.ts'
-import { VECTOR_LENGTH } from './lance-rows.ts'
 import type { ServerOptions } from './meili.ts'
 
 const REQUEST_MS = 30_000
+/** Nobody waits longer for a search (leg.ts). */
+const SEARCH_MS = 5_000
 /** Some 20 KB a row as JSON; Qdrant takes requests of up to 32 MB. */
 const BATCH = { rows: 500, bytes: 8 * 2 ** 20 }
 /** Candidates that HNSW keeps while it looks, as in the embedded index. */
@@ -30,6 +32,7 @@ export type VectorLeg = Awaited<ReturnType<typeof openQdrant>>
 export async function openQdrant(options: ServerOptions) {
   const { name } = options
   const client = clientOf(options)
+  const searching = clientOf(options, SEARCH_MS)
   await makeCollection(client, name)
   for (const [field_name, field_schema] of Object.entries(FIELDS))
     await client.createPayloadIndex(name, { field_name, field_schema, wait: true })
@@ -48,7 +51,7 @@ export async function openQdrant(options: ServerOptions) {
       await client.delete(name, { filter, wait: true })
     },
     async search({ vector, model, maxDistance, limit, ...scope }: VectorQuery): Promise<Hit[]> {
-      const { points } = await client.query(name, {
+      const { points } = await searching.query(name, {
         query: [...vector],
         filter: { must: [...visible(scope), equals('model', model)] },
         params: { hnsw_ef: Math.max(HNSW_EF, limit), exact: false },
@@ -69,13 +72,13 @@ export async function dropQdrant(options: ServerOptions) {
 }
 
 /** The client takes neither the path nor the usual port of a URL by itself. */
-function clientOf({ url, apiKey }: ServerOptions) {
+function clientOf({ url, apiKey }: ServerOptions, timeout = REQUEST_MS) {
   const { pathname, port } = new URL(url)
   return new QdrantClient({
     url: new URL('/', url).href,
     prefix: pathname.replace(/\/$/, ''),
     port: port ? Number(port) : null,
-    timeout: REQUEST_MS,
+    timeout,
     checkCompatibility: false,
     headers: { 'api-key': apiKey },
   })
@@ -83,7 +86,7 @@ function clientOf({ url, apiKey }: ServerOptions) {
 
 /** Of several processes that make it at once one succeeds, and the others find it there. */
 async function makeCollection(client: QdrantClient, name: string) {
-  const vectors = { size: VECTOR_LENGTH, distance: 'Cosine' } as const
+  const vectors = { size: EMBEDDING_LENGTH, distance: 'Cosine' } as const
   const { exists } = await client.collectionExists(name)
   const refused = exists
     ? undefined
@@ -96,13 +99,14 @@ async function makeCollection(client: QdrantClient, name: string) {
   const held = config.params.vectors
   if (held?.size === vectors.size && held.distance === vectors.distance) return
   throw new SettingsError(
-    `The collection ${name} of QDRANT_URL does not hold vectors of ${VECTOR_LENGTH} numbers with cosine distance: delete it, and it is made again from the database`,
+    `The collection ${name} of QDRANT_URL does not hold vectors of ${EMBEDDING_LENGTH} numbers with cosine distance: delete it, and it is made again from the database`,
   )
 }
 
 function pointOf({ id, org, vector, model, version, category, level, ...row }: IndexRow) {
   if (!vector) return []
-  if (vector.length !== VECTOR_LENGTH) throw new RangeError(`A vector has ${VECTOR_LENGTH} numbers`)
+  if (vector.length !== EMBEDDING_LENGTH)
+    throw new RangeError(`A vector has ${EMBEDDING_LENGTH} numbers`)
   const payload = { org: String(org), public: row.public, category, version, level, model }
   return [{ id, vector: [...vector], payload }]
 }

@@ -78,7 +78,7 @@ test('a row gives way to a summary that ranks higher, and stays where it ranks h
 test('a window adds neighbours of page text, merges what overlaps and fills up to top_k', async (t) => {
   const { as } = await testKnowledge(t)
   const alpha = as(member(1))
-  // ordinals with gaps, a summary between, and the title on each passage
+  // ordinals with gaps, a summary between, and what the writer put on each passage stays
   const texts = ['one', 'two fox', 'three', 'four fox', 'five', 'six', 'seven', 'eight fox words']
   const pages = texts.map((text, n) => ({ ordinal: n * 10, content: `Title\n${text}` }))
   const chunks = [...pages, { ordinal: 15, content: 'a summary of all', level: 1 }]
@@ -87,7 +87,7 @@ test('a window adds neighbours of page text, merges what overlaps and fills up t
     params: { key: 'b' },
     body: body('in another source stands a fox among a great many more words'),
   })
-  const joined = (...parts: string[]) => `Title\n${parts.join('\n\n')}`
+  const joined = (...parts: string[]) => parts.map((part) => `Title\n${part}`).join('\n\n')
   assert.deepEqual(await contents(alpha, { window: 1, top_k: 3 }), [
     joined('one', 'two fox', 'three', 'four fox', 'five'),
     joined('seven', 'eight fox words'),
@@ -119,7 +119,9 @@ test('what the index still holds is shown by what the database says now', async 
   await db.updateTable('sources').set({ public: false }).execute()
   assert.deepEqual(await contents(beta), [])
   assert.equal((await contents(alpha)).length, 1)
-  await db.updateTable('sources').set({ category: 'elsewhere' }).execute()
+  await db.updateTable('sources').set({ org_id: 3 }).execute() // the index still says org 1
+  assert.deepEqual(await contents(alpha), [])
+  await db.updateTable('sources').set({ org_id: 1, category: 'elsewhere' }).execute()
   const asked = { query: 'fox', category: 'docs' }
   const reply = await alpha.call(search, { body: asked })
   assert.ok(reply.status === 200)

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { createLog } from '@guildhall/service/log'
 import { indexConformance } from './conformance.ts'
 import { passage, pointing, vectorAt } from './conformance-rows.ts'
 import { branchesOf, categoryKey } from './meili-query.ts'
 import { dropServers, openServers } from './servers.ts'
 import { meiliAnswers, qdrantAnswers, recordingServer } from './testing-servers.ts'
 
-const log = createLog('test', { format: 'json', level: 'silent' })
 const HOSTILE = `o'brien" OR org = 2 --\\`
 const scope = { org: 1, publishers: [2, 3], category: HOSTILE, limit: 5 }
 const nearest = { ...scope, vector: vectorAt(0), model: "m'1", maxDistance: 0.6 }
@@ -24,7 +22,7 @@ async function open(t: TestContext) {
   const vectors = { there: false, size: 1024, points: [] as object[], broken: false }
   const meili = await recordingServer(t, 'meilisearch.json', meiliAnswers(words))
   const qdrant = await recordingServer(t, 'qdrant.json', qdrantAnswers(vectors))
-  const options = { meili, qdrant: { url: `${qdrant.url}/` }, name: 'guildhall-1', log }
+  const options = { meili, qdrant: { url: `${qdrant.url}/` }, name: 'guildhall-1' }
   const described = () => {
     const faults = [meili.faults(), qdrant.faults()]
     if (faults.includes(undefined))
@@ -252,7 +250,6 @@ const realServers = (meili: string, qdrant: string) => async (t: TestContext) =>
     meili: { url: meili, apiKey: MEILI_API_KEY },
     qdrant: { url: qdrant, apiKey: QDRANT_API_KEY },
     name: `guildhall-test-${randomUUID()}`,
-    log,
   }
   const index = await openServers(options)
   t.after(async () => {

@@ -1,6 +1,5 @@
 import { SettingsError } from '@guildhall/service/config'
 import { AppError } from '@guildhall/service/errors'
-import type { Log } from '@guildhall/service/log'
 import type { PassageIndex } from './index.ts'
 import { dropMeili, openMeili } from './meili.ts'
 import { dropQdrant, openQdrant } from './qdrant.ts'
@@ -15,22 +14,16 @@ export interface ServersOptions {
   qdrant: Server
   /** Of the index and of the collection. */
   name: string
-  log: Log
 }
 
 /**
  * The index in two servers: words in Meilisearch, vectors in Qdrant. Several processes may use it at once.
  * A row counts as written or removed when both servers say so; either may then fail, and the whole is repeated.
  */
-export async function openServers({
-  meili,
-  qdrant,
-  name,
-  log,
-}: ServersOptions): Promise<PassageIndex> {
+export async function openServers({ meili, qdrant, name }: ServersOptions): Promise<PassageIndex> {
   const working = new Set<Promise<unknown>>()
   let closed = false
-  const legs = await answered(log, async () => ({
+  const legs = await answered(async () => ({
     words: await openMeili({ ...meili, name }),
     vectors: await openQdrant({ ...qdrant, name }),
   }))
@@ -38,12 +31,12 @@ export async function openServers({
   const run = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     if (closed)
       throw new AppError('unavailable', 'search_index.closed', 'The search index is closed')
-    const running = answered(log, work)
+    const running = answered(work)
     working.add(running)
     return running.finally(() => working.delete(running))
   }
   return {
-    created: await answered(log, () => lacksRows(legs)),
+    created: await answered(() => lacksRows(legs)),
     async write(rows) {
       if (rows.length > 0) await run(() => both(words.write(rows), vectors.write(rows)))
     },
@@ -63,8 +56,8 @@ export async function openServers({
 }
 
 /** Deletes the index and the collection, if they are there. */
-export async function dropServers({ meili, qdrant, name, log }: ServersOptions): Promise<void> {
-  await answered(log, () => both(dropMeili({ ...meili, name }), dropQdrant({ ...qdrant, name })))
+export async function dropServers({ meili, qdrant, name }: ServersOptions): Promise<void> {
+  await answered(() => both(dropMeili({ ...meili, name }), dropQdrant({ ...qdrant, name })))
 }
 
 /** One of the two servers has lost its rows, or both have none. */
@@ -85,13 +78,12 @@ async function both(one: Promise<void>, other: Promise<void>): Promise<void> {
   for (const end of ends) if (end.status === 'rejected') throw end.reason
 }
 
-/** Callers are told neither addresses nor what the servers say: that is in the log. */
-async function answered<Result>(log: Log, work: () => Promise<Result>): Promise<Result> {
+/** Callers are told neither addresses nor what the servers say: that is the cause, for the log. */
+async function answered<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (cause) {
     if (cause instanceof AppError || cause instanceof SettingsError) throw cause
-    log.error({ err: cause }, 'Meilisearch or Qdrant did not do what the search index asked')
     throw new AppError(
       'unavailable',
       'search_index.unreadable',

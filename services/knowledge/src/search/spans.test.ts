@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { joinedText, type RankedPassage, spansOf, withoutCovered } from './spans.ts'
+import { type RankedPassage, spansOf, withoutCovered } from './spans.ts'
 
 const passage = (ordinal: number, rest: Partial<RankedPassage> = {}): RankedPassage => ({
   id: `${ordinal}`,
@@ -61,8 +61,4 @@ test('rows below a summary that ranks higher are covered, at any depth and in th
   assert.deepEqual(kept([top, middle, below, foreign]), [9, 1])
   assert.deepEqual(kept([below, middle, top]), [1, 8, 9])
   assert.deepEqual(kept([middle, below]), [8])
-})
-
-test('a title that stands on each passage is said once', () => {
-  assert.equal(joinedText(['T\na', 'T\nb', 'Tc'], 'T'), 'T\na\n\nb\n\nTc')
 })

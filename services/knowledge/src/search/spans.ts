@@ -64,12 +64,3 @@ const overlap = (a: Span, b: Span) =>
   b.first >= 0 &&
   a.first <= b.last &&
   b.first <= a.last
-
-/** Neighbouring passages as one text. The title that uploads put on each passage stays on the first. */
-export function joinedText(contents: readonly string[], title: string): string {
-  const heading = `${title}\n`
-  const rest = contents
-    .slice(1)
-    .map((content) => (content.startsWith(heading) ? content.slice(heading.length) : content))
-  return [contents[0], ...rest].join('\n\n')
-}

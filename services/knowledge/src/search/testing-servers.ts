@@ -6,11 +6,9 @@ import { cleanUp } from '@guildhall/service/testing'
 import { type Exchange, openDescription } from './testing-described.ts'
 
 type Request = Omit<Exchange, 'status' | 'answer'>
-/** Answers by `METHOD path`, where `*` stands for one part of the path. */
-export type Answers = Record<
-  string,
-  (request: Request) => readonly [status: number, answer: unknown]
->
+type Answer = readonly [status: number, answer: unknown]
+/** Answers by `METHOD path`, where `*` stands for one part of the path. One that is promised keeps the client waiting. */
+export type Answers = Record<string, (request: Request) => Answer | Promise<Answer>>
 
 /**
  * A server on loopback that records what it is asked and answers from a table. `faults` says where a request or an
@@ -33,7 +31,7 @@ export async function recordingServer(
       query: Object.fromEntries(searchParams),
       body: sent === '' ? undefined : JSON.parse(sent),
     }
-    const [status, answer] = answerOf(answers, request)
+    const [status, answer] = await answerOf(answers, request)
     exchanges.push({ ...request, status, answer })
     res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
   })
