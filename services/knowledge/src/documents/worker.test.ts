@@ -83,8 +83,7 @@ test('a long text is cut in the thread, so that others are answered meanwhile, a
   await assert.rejects(short, { kind: 'too_large', code: 'document.too_long' })
 })
 
-test('a page of 20 000 lines without any block is read within the limits', async (t) => {
-  const line = 'some words of text here'
-  const { text } = await extractor(t)('a.html', `<body>${`${line}<br>`.repeat(20_000)}</body>`)
-  assert.equal(text.split(line).length, 20_001)
+test('a page of 120 000 line breaks is read within the limits', async (t) => {
+  const { text } = await extractor(t)('a.html', `<body>one${'<br>'.repeat(120_000)}two</body>`)
+  assert.match(text, /^one\s+two$/)
 })
