@@ -10,7 +10,7 @@ import { fetchPage, type Page, type PageNeeds } from './fetch-page.ts'
 import { type Ending, endLease, keepLease, type Lease, takeLease } from './leases.ts'
 import { cutPage, readPage } from './page.ts'
 import { rendererOf } from './renderer.ts'
-import { checkShrinking, dueAfter, hashOfPage } from './rules.ts'
+import { checkShrinking, dueAfter, hashOfPage, retryAt } from './rules.ts'
 
 const BY: Writer = { source: 'job', actor_kind: 'job', actor_id: 'knowledge.crawl' }
 
@@ -135,11 +135,13 @@ function unchanged(deps: Deps, crawling: Crawling, ending: Ending): Promise<Outc
 /** The last chunks stay; the next attempt comes the later the more have failed. */
 function fail(deps: Deps, crawling: Crawling, error: unknown): Promise<Outcome> {
   const { lease } = crawling
-  if (!(error instanceof AppError))
-    deps.log.error({ err: error, source_key: lease.key }, 'A crawl failed by a fault of ours')
-  const last_error = error instanceof AppError ? error.message : 'Internal error; it is tried again'
+  const refusal = error instanceof AppError ? error : undefined
+  const told = { err: error, source_key: lease.key } // with causes that are no business of officers
+  if (refusal) deps.log.info(told, 'A crawl failed')
+  else deps.log.error(told, 'A crawl failed by a fault of ours')
+  const last_error = refusal?.message ?? 'Internal error; it is tried again'
   const failures = lease.failures + 1
-  const due_at = dueAfter(deps.now(), failures, lease.fetch_every_hours)
+  const due_at = retryAt(deps.now(), failures, lease.fetch_every_hours, refusal?.retryAfter)
   return deps.db.transaction().execute(async (trx) => {
     if (!(await endLease(trx, lease, { last_error, failures, due_at }))) return 'lost'
     await noteRun(trx, runOf(crawling, { changed: false, chunks: 0, error: last_error }))
