@@ -39,10 +39,11 @@ export async function start(
   const indexer = createIndexer({ db, index, log, alone })
   const publishers = createPublishers({ bus, prefixes: config.KNOWLEDGE_PUBLISHERS, log })
   const secretsOf = createOrgSecrets(bus)
-  const embedderOf = createEmbedders({ config, secretsOf, guard: bounds, log })
+  const guard = { blockedNetworks: config.KNOWLEDGE_BLOCKED_NETWORKS, ...bounds }
+  const embedderOf = createEmbedders({ config, secretsOf, guard, log })
   const searching = { index, indexer, publishers, embedderOf }
   const deps: Deps = { db, log, config, ...searching, extractor, secretsOf, now }
-  const crawler = createCrawler(deps, createOrgs(bus), bounds)
+  const crawler = createCrawler(deps, createOrgs(bus), guard)
   answerCalls(bus, deps)
   ready.index = indexer.readiness
   const app = buildApp(opened, deps)

@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { putKnowledgeSettings } from '@guildhall/contracts/knowledge-settings'
+import type { Lookup } from '@guildhall/outbound/guarded'
 import { officer } from '../testing-bodies.ts'
 import { crawling, textOf } from '../testing-crawls.ts'
 import { page, says } from '../testing-site.ts'
@@ -42,8 +43,8 @@ test('whatever is wrong with a page, its last text stays and the officer is told
     ['/closed', /answered 403/],
     ['/unasked', /answered 304/],
     ['/loop', /redirects more than 5 times/],
-    ['/private', /127\.0\.0\.2 is not on the public internet/],
-    ['/metadata', /169\.254\.169\.254 is not on the public internet/],
+    ['/private', /: site\.test:\d+ leads to an address that is not on the public internet$/],
+    ['/metadata', /: site\.test:\d+ leads to an address that is not on the public internet$/],
     ['/file', /only http and https/],
     ['/silent', /did not answer within/],
     ['/drip', /did not answer within/],
@@ -155,4 +156,18 @@ test('a text of 9 MB is read and cut while others are answered, and refused wher
   assert.deepEqual([done.outcome, done.source.crawl?.last_error], ['changed', null])
   assert.ok((done.source.version?.chunk_count ?? 0) > 2000)
   assert.ok(waits.max < 700e6, `${waits.max / 1e6} ms`)
+})
+
+test('the networks that the operator blocks are refused although they are public', async (t) => {
+  const lookup: Lookup = (_, callback) => callback(null, [{ address: '192.88.1.7', family: 4 }])
+  const bounds = { bounds: { lookup } }
+  const { put, crawled } = await crawling(
+    t,
+    { KNOWLEDGE_BLOCKED_NETWORKS: '192.88.1.0/24' },
+    bounds,
+  )
+  await put({ url: 'http://own.test/p' })
+  const { source } = await crawled()
+  assert.match(source.crawl?.last_error ?? '', /own\.test is not on the public internet$/)
+  assert.doesNotMatch(source.crawl?.last_error ?? '', /192/)
 })
