@@ -3,6 +3,7 @@ import { AppError } from '@guildhall/service/errors'
 import { fetch } from 'undici'
 import { BodyTooLarge, readBody } from './body.ts'
 import { type GuardedOptions, guardedFetch } from './guarded.ts'
+import { retryAfterMs } from './retry-after.ts'
 
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 10 * 1024 * 1024
@@ -35,7 +36,7 @@ export interface OutboundRequest {
   accept?: readonly number[]
   signal?: AbortSignal
   /** The URL is an officer's: it is fetched from the public internet only (guarded.ts). */
-  guard?: Pick<GuardedOptions, 'allowAddresses' | 'lookup'>
+  guard?: Pick<GuardedOptions, 'allowAddresses' | 'blockedNetworks' | 'lookup'>
   /** Waits between attempts. Only tests replace it. */
   wait?: (ms: number) => Promise<unknown>
 }
@@ -222,14 +223,6 @@ function failure(
 ): AppError {
   const message = `${request.service} (${new URL(request.url).origin}) ${what}`
   return new AppError('upstream', `${request.service}.${reason}`, message, cause ? { cause } : {})
-}
-
-/** Milliseconds to wait by a Retry-After header (RFC 9110 § 10.2.3: seconds or a date); undefined if absent or unreadable. */
-function retryAfterMs(header: string | null): number | undefined {
-  if (!header) return undefined
-  if (/^\d+$/.test(header.trim())) return Number(header) * 1000
-  const at = Date.parse(header)
-  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now())
 }
 
 function parseJson(request: OutboundRequest, bytes: Buffer): unknown {

@@ -31,7 +31,9 @@ export interface GuardedOptions {
   /** Redirects followed, for GET and HEAD only. Any other redirect is an error. */
   maxRedirects?: number
   signal?: AbortSignal
-  /** Addresses taken for public. Only tests set it. */
+  /** Networks (CIDR) that are refused although they are public, such as the operator's own. */
+  blockedNetworks?: readonly string[]
+  /** Addresses taken for public, also in blocked networks. Only tests set it. */
   allowAddresses?: readonly string[]
   /** Resolves names. Only tests set it. */
   lookup?: Lookup
@@ -61,19 +63,11 @@ export async function guardedFetch(
   url: string,
   options: GuardedOptions = {},
 ): Promise<GuardedAnswer> {
-  const {
-    timeoutMs = TIMEOUT_MS,
-    maxBytes = MAX_BYTES,
-    allowAddresses = [],
-    lookup = lookupAll,
-  } = options
+  const { timeoutMs = TIMEOUT_MS, maxBytes = MAX_BYTES, lookup = lookupAll } = options
   const timeout = AbortSignal.timeout(timeoutMs)
   const signal = options.signal ? AbortSignal.any([options.signal, timeout]) : timeout
   const start = checkedUrl(url)
-  const agent = guardedAgent(
-    lookup,
-    (address) => allowAddresses.includes(address) || isPublic(address),
-  )
+  const agent = guardedAgent(lookup, allowedBy(options))
   try {
     const { response, target } = await follow(start, options, agent, signal)
     if (options.redirect === 'manual' && redirectOf(response, target)) {
@@ -95,13 +89,13 @@ export async function guardedFetch(
  */
 export async function checkPublic(
   url: string,
-  { allowAddresses = [], lookup = lookupAll }: Pick<GuardedOptions, 'allowAddresses' | 'lookup'>,
+  options: Pick<GuardedOptions, 'allowAddresses' | 'blockedNetworks' | 'lookup'>,
 ): Promise<void> {
+  const { lookup = lookupAll } = options
   const target = checkedUrl(url)
   const literal = literalOf(target.hostname)
   const addresses = isIP(literal) ? [literal] : await addressesOf(target, lookup)
-  const fine = addresses.every((one) => allowAddresses.includes(one) || isPublic(one))
-  if (!fine) throw notPublic(target.hostname)
+  if (!addresses.every(allowedBy(options))) throw notPublic(target.hostname, addresses)
 }
 
 function addressesOf({ hostname, host }: URL, lookup: Lookup): Promise<string[]> {
@@ -123,6 +117,23 @@ export function isPublic(address: string): boolean {
   return parsed.kind() === 'ipv4' || parsed.match(GLOBAL_IPV6)
 }
 
+const allowedBy =
+  ({ allowAddresses = [], blockedNetworks = [] }: GuardedOptions) =>
+  (address: string): boolean =>
+    allowAddresses.includes(address) || (isPublic(address) && !isWithin(address, blockedNetworks))
+
+/** Whether a valid address lies in one of the networks, given in CIDR notation. */
+function isWithin(address: string, networks: readonly string[]): boolean {
+  const parsed = ipaddr.process(address)
+  return networks.some((network) => {
+    const [base, bits] = ipaddr.parseCIDR(network)
+    return base.kind() === parsed.kind() && parsed.match(base, bits)
+  })
+}
+
+/** Whether it is a network in CIDR notation: `192.0.2.0/24`, `2001:db8::/32`. */
+export const isNetwork = (text: string): boolean => ipaddr.isValidCIDR(text)
+
 const lookupAll: Lookup = (hostname, callback) =>
   dns.lookup(hostname, { all: true }, (error, addresses) => callback(error, addresses ?? []))
 
@@ -133,14 +144,20 @@ function guardedAgent(lookup: Lookup, allowed: (address: string) => boolean): Ag
       const [first] = addresses
       if (error || !first) return callback(error ?? new Error('The name has no address'), '')
       if (!addresses.every(({ address }) => allowed(address)))
-        return callback(notPublic(hostname), '')
+        return callback(
+          notPublic(
+            hostname,
+            addresses.map(({ address }) => address),
+          ),
+          '',
+        )
       return all ? callback(null, addresses) : callback(null, first.address, first.family)
     })
   const connect = buildConnector({ lookup: checkedLookup })
   return new Agent({
     connect(options, callback) {
       const literal = literalOf(options.hostname) // literal addresses are never looked up
-      if (isIP(literal) && !allowed(literal)) return callback(notPublic(literal), null)
+      if (isIP(literal) && !allowed(literal)) return callback(notPublic(literal, [literal]), null)
       connect(options, callback)
     },
   })
@@ -160,6 +177,8 @@ async function follow(start: URL, options: GuardedOptions, agent: Agent, signal:
       signal,
       ...(headers && { headers }),
       ...(body !== undefined && { body }),
+    }).catch((error) => {
+      throw redirects > 0 ? ledInside(start, error) : error
     })
     const next = redirectOf(response, target)
     if (!next || options.redirect === 'manual') return { response, target }
@@ -198,9 +217,32 @@ export function checkedUrl(text: string): URL {
   return url
 }
 
-const notAllowed = (why: string) =>
-  new AppError('invalid', 'url.not_allowed', `This URL is not fetched: ${why}`)
-const notPublic = (host: string) => notAllowed(`${host} is not on the public internet`)
+const notAllowed = (why: string, cause?: unknown) =>
+  new AppError(
+    'invalid',
+    'url.not_allowed',
+    `This URL is not fetched: ${why}`,
+    cause ? { cause } : {},
+  )
+/** Where a name leads is for the log (`cause`); whoever gave the URL learns no inner address. */
+const notPublic = (host: string, addresses: readonly string[]) =>
+  notAllowed(
+    `${host} is not on the public internet`,
+    new Error(`${host} has the addresses ${addresses.join(', ')}`),
+  )
+
+/** What is said of a redirect to where nobody may look: neither that address nor its name. Any other error stays as it is. */
+export function ledInside({ host }: URL, error: unknown): unknown {
+  if (!isRefusal(error)) return error
+  return notAllowed(`${host} leads to an address that is not on the public internet`, error)
+}
+
+/** Whether it, or what caused it, refuses an address. */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return (error instanceof AppError && error.code === 'url.not_allowed') || isRefusal(error.cause)
+}
+
 const unreachable = (host: string, cause: unknown) =>
   upstream('unreachable', `${host} could not be reached`, cause)
 const upstream = (reason: string, message: string, cause?: unknown) =>

@@ -19,3 +19,14 @@ test('the two servers of the search are set together or not at all', () => {
       /MEILI_URL and QDRANT_URL belong together/,
     )
 })
+
+test('blocked networks are a list in CIDR notation', () => {
+  const read = (list: string) => readConfig({ ...needed, KNOWLEDGE_BLOCKED_NETWORKS: list })
+  assert.deepEqual(readConfig(needed).KNOWLEDGE_BLOCKED_NETWORKS, [])
+  assert.deepEqual(read(' 192.0.2.0/24, 2001:db8::/32').KNOWLEDGE_BLOCKED_NETWORKS, [
+    '192.0.2.0/24',
+    '2001:db8::/32',
+  ])
+  for (const bad of ['192.0.2.0', '192.0.2.0/33', 'own.test', '192.0.2.0/24;198.51.100.0/24'])
+    assert.throws(() => read(bad), /KNOWLEDGE_BLOCKED_NETWORKS: needs networks as/)
+})

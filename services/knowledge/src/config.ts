@@ -1,7 +1,9 @@
 import { defaultPorts } from '@guildhall/contracts/names'
+import { isNetwork } from '@guildhall/outbound/guarded'
 import {
   commonSettings,
   type Env,
+  listed,
   listenSettings,
   Port,
   readSettings,
@@ -13,6 +15,12 @@ const Prefixes = z
   .string()
   .default('')
   .transform((list) => list.split(',').flatMap((one) => one.trim() || []))
+
+const Networks = z
+  .string()
+  .default('')
+  .transform(listed)
+  .pipe(z.array(z.string().refine(isNetwork, 'needs networks as 192.0.2.0/24 or 2001:db8::/32')))
 
 const BOTH_SERVERS =
   'MEILI_URL and QDRANT_URL belong together: set both for the search in servers, or neither for the embedded one'
@@ -71,6 +79,9 @@ export const Settings = z
       .regex(/^[\x21-\x7e][\x20-\x7e]{0,199}$/)
       .default('PlatformKnowledgeBot/1.0')
       .describe('What crawls call themselves; up to its first / it is looked up in robots.txt'),
+    KNOWLEDGE_BLOCKED_NETWORKS: Networks.describe(
+      "Networks, separated by commas, where officers' addresses (pages, embedders, renderers) must not lead although they are public: 192.0.2.0/24,2001:db8::/32",
+    ),
     RENDERER_URL: z
       .url({ protocol: /^https?$/ })
       .optional()

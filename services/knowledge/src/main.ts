@@ -40,11 +40,12 @@ export async function start(
   const indexer = createIndexer({ db, index, log, alone })
   const publishers = createPublishers({ bus, prefixes: config.KNOWLEDGE_PUBLISHERS, log })
   const secretsOf = createOrgSecrets(bus)
+  const guard = { blockedNetworks: config.KNOWLEDGE_BLOCKED_NETWORKS, ...bounds }
   const legs = createLegs(log)
-  const embedderOf = createEmbedders({ config, secretsOf, guard: bounds, log, leg: legs.embedder })
+  const embedderOf = createEmbedders({ config, secretsOf, guard, log, leg: legs.embedder })
   const searching = { index, indexer, legs, publishers, embedderOf }
   const deps: Deps = { db, log, config, ...searching, extractor, secretsOf, now }
-  const crawler = createCrawler(deps, createOrgs(bus), bounds)
+  const crawler = createCrawler(deps, createOrgs(bus), guard)
   answerCalls(bus, deps)
   ready.index = indexer.readiness
   const { service, callerKey } = opened

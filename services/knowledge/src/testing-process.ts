@@ -8,8 +8,9 @@ import type { knowledgeSettings } from './testing.ts'
 export async function knowledgeProcess(
   t: Pick<TestContext, 'after'>,
   settings: Awaited<ReturnType<typeof knowledgeSettings>>,
+  entry: 'main.ts' | 'testing-entry.ts' = 'main.ts',
 ) {
-  const child = spawn(process.execPath, [new URL('main.ts', import.meta.url).pathname], {
+  const child = spawn(process.execPath, [new URL(entry, import.meta.url).pathname], {
     env: { ...settings, LOG_LEVEL: 'error' },
     stdio: ['ignore', 'pipe', 'ignore'],
   })

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { pipeline } from 'node:stream'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { putKnowledgeSettings } from '@guildhall/contracts/knowledge-settings'
+import type { Lookup } from '@guildhall/outbound/guarded'
+import { officer } from '../testing-bodies.ts'
 import { crawling, textOf } from '../testing-crawls.ts'
 import { page, says } from '../testing-site.ts'
 
@@ -39,8 +43,8 @@ test('whatever is wrong with a page, its last text stays and the officer is told
     ['/closed', /answered 403/],
     ['/unasked', /answered 304/],
     ['/loop', /redirects more than 5 times/],
-    ['/private', /127\.0\.0\.2 is not on the public internet/],
-    ['/metadata', /169\.254\.169\.254 is not on the public internet/],
+    ['/private', /: site\.test:\d+ leads to an address that is not on the public internet$/],
+    ['/metadata', /: site\.test:\d+ leads to an address that is not on the public internet$/],
     ['/file', /only http and https/],
     ['/silent', /did not answer within/],
     ['/drip', /did not answer within/],
@@ -131,4 +135,39 @@ test('pages are read in the encoding that they are in', async (t) => {
   }
   await put({ url: site.at('/plain'), title: 'My own' }, 'plain')
   assert.equal((await crawled(false, 'plain')).source.title, 'My own')
+})
+
+test('a text of 9 MB is read and cut while others are answered, and refused where it makes over 5000 passages', async (t) => {
+  const { site, put, crawled, as } = await crawling(t)
+  const text = 'The workshop opens at nine. '.repeat(330_000)
+  site.pages.set('/p', says(text, { 'content-type': 'text/plain' }))
+  await put({})
+  const { source } = await crawled()
+  assert.match(source.crawl?.last_error ?? '', /more than the 5000 passages.*chunk_chars/)
+  assert.equal(source.version, null)
+  const change = { params: { org: 'org1' }, body: { chunk_chars: 4000 } }
+  assert.equal((await as(officer(1)).call(putKnowledgeSettings, change)).status, 200)
+
+  const waits = monitorEventLoopDelay({ resolution: 10 })
+  waits.enable()
+  const done = await crawled()
+  waits.disable()
+  t.diagnostic(`longest wait ${Math.round(waits.max / 1e6)} ms`)
+  assert.deepEqual([done.outcome, done.source.crawl?.last_error], ['changed', null])
+  assert.ok((done.source.version?.chunk_count ?? 0) > 2000)
+  assert.ok(waits.max < 700e6, `${waits.max / 1e6} ms`)
+})
+
+test('the networks that the operator blocks are refused although they are public', async (t) => {
+  const lookup: Lookup = (_, callback) => callback(null, [{ address: '192.88.1.7', family: 4 }])
+  const bounds = { bounds: { lookup } }
+  const { put, crawled } = await crawling(
+    t,
+    { KNOWLEDGE_BLOCKED_NETWORKS: '192.88.1.0/24' },
+    bounds,
+  )
+  await put({ url: 'http://own.test/p' })
+  const { source } = await crawled()
+  assert.match(source.crawl?.last_error ?? '', /own\.test is not on the public internet$/)
+  assert.doesNotMatch(source.crawl?.last_error ?? '', /192/)
 })

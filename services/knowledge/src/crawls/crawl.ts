@@ -1,18 +1,16 @@
-import { MOST_CHUNKS } from '@guildhall/contracts/knowledge'
 import type { OrgRef } from '@guildhall/contracts/route'
 import { AppError, isDatabaseAway } from '@guildhall/service/errors'
 import type { Tables, Writer } from '../db.ts'
 import type { Deps } from '../deps.ts'
-import { cutPassages } from '../passages/split.ts'
 import { noteRun } from '../runs/queries.ts'
 import { settingsOf } from '../settings/effective.ts'
 import { hashOf } from '../sources/rules.ts'
 import { type Draft, writeSource } from '../sources/write.ts'
 import { fetchPage, type Page, type PageNeeds } from './fetch-page.ts'
 import { type Ending, endLease, keepLease, type Lease, takeLease } from './leases.ts'
-import { readPage } from './page.ts'
+import { cutPage, readPage } from './page.ts'
 import { rendererOf } from './renderer.ts'
-import { checkShrinking, dueAfter, hashOfPage } from './rules.ts'
+import { checkShrinking, dueAfter, hashOfPage, retryAt } from './rules.ts'
 
 const BY: Writer = { source: 'job', actor_kind: 'job', actor_id: 'knowledge.crawl' }
 
@@ -68,7 +66,7 @@ async function crawlLeased(
   const known = force ? undefined : lease
   const page = await fetchPage(deps.pages, { url: lease.url, known, renderer, signal })
   if (!page) return unchanged(deps, crawling, {})
-  const { title: own, text } = await readPage(deps.extractor, page)
+  const { title: own, text } = await readPage(deps.extractor, org.id, page)
   const title = lease.title ?? own
   const page_hash = hashOfPage({ title, text })
   const { fetched_url, etag, last_modified } = page
@@ -90,8 +88,7 @@ async function write(deps: Deps, crawling: Crawling, read: Read): Promise<Outcom
   const { title, text, page_hash, validators } = read
   const settings = await settingsOf(deps, org.id)
   const { chunk_chars: chunkChars, chunk_overlap: chunkOverlap } = settings
-  const cuts = cutPassages(text, { chunkChars, chunkOverlap, title })
-  if (cuts.length > MOST_CHUNKS) throw tooLong(cuts.length)
+  const cuts = await cutPage(deps.extractor, org.id, { text, chunkChars, chunkOverlap, title })
   const passages = cuts.map((cut, ordinal) => ({ ordinal, level: 0, parent_ordinal: null, ...cut }))
   const { key, category, url } = lease
   const labels = { category, title, url, public: lease.public }
@@ -138,11 +135,13 @@ function unchanged(deps: Deps, crawling: Crawling, ending: Ending): Promise<Outc
 /** The last chunks stay; the next attempt comes the later the more have failed. */
 function fail(deps: Deps, crawling: Crawling, error: unknown): Promise<Outcome> {
   const { lease } = crawling
-  if (!(error instanceof AppError))
-    deps.log.error({ err: error, source_key: lease.key }, 'A crawl failed by a fault of ours')
-  const last_error = error instanceof AppError ? error.message : 'Internal error; it is tried again'
+  const refusal = error instanceof AppError ? error : undefined
+  const told = { err: error, source_key: lease.key } // with causes that are no business of officers
+  if (refusal) deps.log.info(told, 'A crawl failed')
+  else deps.log.error(told, 'A crawl failed by a fault of ours')
+  const last_error = refusal?.message ?? 'Internal error; it is tried again'
   const failures = lease.failures + 1
-  const due_at = dueAfter(deps.now(), failures, lease.fetch_every_hours)
+  const due_at = retryAt(deps.now(), failures, lease.fetch_every_hours, refusal?.retryAfter)
   return deps.db.transaction().execute(async (trx) => {
     if (!(await endLease(trx, lease, { last_error, failures, due_at }))) return 'lost'
     await noteRun(trx, runOf(crawling, { changed: false, chunks: 0, error: last_error }))
@@ -158,13 +157,6 @@ function runOf(
   const run = { org_id: org.id, source_key: lease.key, kind: 'crawl' as const }
   return { ...run, started_at, duration_ms, ...ended }
 }
-
-const tooLong = (count: number) =>
-  new AppError(
-    'too_large',
-    'crawl.too_long',
-    `The page makes ${count} passages, and a source has at most ${MOST_CHUNKS}: raise chunk_chars in the knowledge settings of the org, or crawl a shorter page`,
-  )
 
 const LOST = ['crawl.lost', 'source.deleted']
 const isLost = (error: unknown) => error instanceof AppError && LOST.includes(error.code)

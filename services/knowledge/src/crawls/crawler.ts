@@ -10,6 +10,8 @@ import { byHost } from './rules.ts'
 
 export type Crawler = ReturnType<typeof createCrawler>
 type Counts = Record<Outcome, number>
+/** Each may hold a page of 10 MB in memory. */
+const HOSTS_AT_ONCE = 20
 
 /** What the crawl jobs do. `bounds` are for tests. */
 export function createCrawler(deps: Deps, orgOf: Orgs, bounds: Bounds = {}) {
@@ -21,18 +23,21 @@ export function createCrawler(deps: Deps, orgOf: Orgs, bounds: Bounds = {}) {
   const needs = { ...deps, pages: { hosts, robots, get, userAgent, bounds } }
   const one = (wanted: Wanted, signal: AbortSignal) => crawl(needs, wanted, signal)
 
-  /** Hosts side by side, the pages of a host one after the other. */
+  /** Hosts side by side, up to a number of them, and the pages of a host one after the other. */
   async function all(found: Waiting[], rest: Pick<Wanted, 'force' | 'dueAt'>, signal: AbortSignal) {
     const counts: Counts = { changed: 0, unchanged: 0, failed: 0, not_taken: 0, lost: 0 }
-    await Promise.all(
-      byHost(found).map(async (pages) => {
-        for (const { source_id, org_id } of pages) {
-          signal.throwIfAborted()
-          const org = await orgOf(org_id)
-          counts[org ? await one({ org, source_id, ...rest }, signal) : 'not_taken']++
-        }
-      }),
-    )
+    const hosts = byHost(found).values()
+    async function ofHost(pages: Waiting[]) {
+      for (const { source_id, org_id } of pages) {
+        signal.throwIfAborted()
+        const org = await orgOf(org_id)
+        counts[org ? await one({ org, source_id, ...rest }, signal) : 'not_taken']++
+      }
+    }
+    async function next() {
+      for (const pages of hosts) await ofHost(pages) // shared: each host is taken once
+    }
+    await Promise.all(Array.from({ length: HOSTS_AT_ONCE }, next))
     return counts
   }
 

@@ -7,6 +7,7 @@ import { until } from '@guildhall/service/testing'
 import { member, officer } from '../testing-bodies.ts'
 import { crawling, sourceOf } from '../testing-crawls.ts'
 import { page, says, type Visit } from '../testing-site.ts'
+import { dueCrawls } from './queries.ts'
 
 const FOX = page('Foxes', 'A quick fox jumps over the lazy dog.')
 const GAP_MS = 150
@@ -165,4 +166,24 @@ test('a reindex crawls what is enabled with force; one that fails stops no other
   )
   const noted = await db.selectFrom('runs').select('error').execute()
   assert.deepEqual([noted.length, noted.filter(({ error }) => error).length], [7, 1])
+})
+
+test('an org with much due leaves others their turn, and of one host a run takes twenty pages', async (t) => {
+  const { site, put, db, as } = await crawling(t)
+  for (let n = 0; n < 25; n++) await put({ url: site.at(`/a${n}`, 'Shared.test') }, `a${n}`)
+  await put({ url: site.at('/own', 'own.test') }, 'own')
+  for (const [n, org] of [2, 2, 3].entries()) {
+    const crawl = { category: 'web', url: site.at(`/b${n}`, 'shared.test.') }
+    await as(member(org)).call(putCrawl, { params: { key: `b${n}` }, body: crawl })
+  }
+  const now = new Date(Date.now() + HOUR_MS)
+  const due = async (limit: number) => {
+    const found = await dueCrawls(db, [1, 2, 3], now, limit)
+    return found.map(({ org_id, url }) => `${org_id}${new URL(url).pathname}`)
+  }
+  assert.deepEqual(await due(6), ['1/a0', '2/b0', '3/b2', '1/a1', '2/b1', '1/a2'])
+  const all = await due(100)
+  assert.equal(all.length, 21)
+  assert.equal(all.at(-1), '1/own')
+  assert.deepEqual(await dueCrawls(db, [], now, 6), [])
 })

@@ -1,4 +1,4 @@
-import type { Bounds, Get } from './fetch.ts'
+import { type Bounds, type Get, pauseOf } from './fetch.ts'
 import type { Hosts } from './hosts.ts'
 import { type Renderer, render } from './renderer.ts'
 import type { Robots } from './robots.ts'
@@ -55,7 +55,7 @@ async function plainPage(
   })
   const { status, headers, bytes } = answer
   if (status === 304 && known?.fetched_url === answer.url) return undefined
-  checkStatus(status, answer.url)
+  checkStatus(status, answer.url, pauseOf(answer))
   return {
     bytes,
     type: headers.get('content-type'),

@@ -3,7 +3,9 @@ import {
   type GuardedAnswer,
   type GuardedOptions,
   guardedFetch,
+  ledInside,
 } from '@guildhall/outbound/guarded'
+import { retryAfterMs } from '@guildhall/outbound/retry-after'
 import { AppError } from '@guildhall/service/errors'
 import type { Hosts } from './hosts.ts'
 import { hostOf } from './rules.ts'
@@ -13,9 +15,13 @@ const TIMEOUT_MS = 30_000
 export const MAX_BYTES = 10 * 1024 * 1024
 const MAX_REDIRECTS = 5
 const REDIRECTS = [301, 302, 303, 307, 308]
+/** Statuses whose Retry-After is a pause for the whole host (RFC 9110 § 10.2.3, RFC 6585 § 4). */
+const BUSY = [429, 503]
+const LONGEST_PAUSE_SECONDS = 24 * 60 * 60
 
-/** What crawls are allowed. Only tests set it. */
-export interface Bounds extends Pick<GuardedOptions, 'allowAddresses' | 'lookup'> {
+/** What crawls are allowed. But for the blocked networks only tests set it. */
+export interface Bounds
+  extends Pick<GuardedOptions, 'allowAddresses' | 'blockedNetworks' | 'lookup'> {
   timeoutMs?: number
   maxBytes?: number
 }
@@ -30,17 +36,25 @@ export type Get = (url: string, getting: Getting) => Promise<GuardedAnswer>
 
 /** Fetches from the public internet only, each request when its host has time, redirects one at a time. Throws as guardedFetch does. */
 export function createGet(hosts: Hosts, { timeoutMs = TIMEOUT_MS, ...guard }: Bounds): Get {
-  return async (url, { headers, check, signal }) => {
-    let target = checkedUrl(url).href
-    let left = timeoutMs
+  async function once(target: string, { headers, check, signal }: Getting, time: { left: number }) {
+    await check?.(target)
+    return hosts.turn(hostOf(target), signal, async (rest) => {
+      const started = performance.now()
+      const options = { ...guard, headers: headers(target), signal, timeoutMs: time.left }
+      const got = await guardedFetch(target, { ...options, redirect: 'manual' })
+      rest(pauseOf(got) ?? 0)
+      time.left = Math.max(1, Math.floor(time.left - (performance.now() - started)))
+      return got
+    })
+  }
+
+  return async (url, getting) => {
+    const start = checkedUrl(url)
+    const time = { left: timeoutMs }
+    let target = start.href
     for (let redirects = 0; ; redirects++) {
-      await check?.(target)
-      const answer = await hosts.turn(hostOf(target), signal, async () => {
-        const started = performance.now()
-        const options = { ...guard, headers: headers(target), redirect: 'manual' as const, signal }
-        const got = await guardedFetch(target, { ...options, timeoutMs: left })
-        left = Math.max(1, Math.floor(left - (performance.now() - started)))
-        return got
+      const answer = await once(target, getting, time).catch((error) => {
+        throw redirects > 0 ? ledInside(start, error) : error
       })
       const next = locationOf(answer)
       if (next === null) return answer
@@ -48,6 +62,12 @@ export function createGet(hosts: Hosts, { timeoutMs = TIMEOUT_MS, ...guard }: Bo
       target = checkedUrl(next).href
     }
   }
+}
+
+/** Seconds for which the site asks not to be asked again, at most a day. */
+export function pauseOf({ status, headers }: GuardedAnswer): number | undefined {
+  const ms = BUSY.includes(status) ? retryAfterMs(headers.get('retry-after')) : undefined
+  return ms === undefined ? undefined : Math.min(LONGEST_PAUSE_SECONDS, Math.ceil(ms / 1000))
 }
 
 function locationOf({ status, headers, url }: GuardedAnswer): string | null {

@@ -1,5 +1,8 @@
+import { MOST_CHUNKS } from '@guildhall/contracts/knowledge'
 import { AppError } from '@guildhall/service/errors'
+import type { Whose } from '../documents/turns.ts'
 import type { Extractor } from '../documents/worker.ts'
+import type { Cut, SplitOptions } from '../passages/split.ts'
 
 /** What files of a media type end in, for the extractor. */
 const ENDINGS: Record<string, string> = {
@@ -24,16 +27,31 @@ export interface Body {
   url: string
 }
 
+const whoseOf = (orgId: number): Whose => ({ orgId, kind: 'crawl' })
+
 /** Title and text of a fetched page; the title is its address where it has none. Throws AppError with a sentence for an officer. */
-export async function readPage(extractor: Extractor, { bytes, type, url }: Body) {
+export async function readPage(extractor: Extractor, orgId: number, { bytes, type, url }: Body) {
   const ending = endingOf(type, bytes)
   const name = `page${ending}`
   const sent = TEXTS.includes(ending) ? Buffer.from(decode(bytes, type, ending)) : bytes
   try {
-    const { title, text } = await extractor.extract(name, sent)
+    const { title, text } = await extractor.extract(name, sent, whoseOf(orgId))
     return { title: title === name ? nameOf(url) : title, text }
   } catch (error) {
     throw error instanceof AppError ? said(error, type) : error
+  }
+}
+
+/** The passages of a page's text. Throws as `readPage` does. */
+export async function cutPage(
+  extractor: Extractor,
+  orgId: number,
+  { text, ...options }: SplitOptions & { text: string },
+): Promise<Cut[]> {
+  try {
+    return await extractor.cut(text, options, whoseOf(orgId))
+  } catch (error) {
+    throw error instanceof AppError ? said(error, null) : error
   }
 }
 
@@ -92,6 +110,7 @@ const SAID: Record<string, string> = {
     'The page holds no text. If a browser shows some, it is made by JavaScript: connect a renderer.',
   'document.not_text': 'The page cannot be read as text: it holds binary data.',
   'document.too_complex': 'The page takes too much time or memory to read.',
+  'document.too_long': `The page makes more than the ${MOST_CHUNKS} passages that a source may have: raise chunk_chars in the knowledge settings of the org, or crawl a shorter page.`,
   'document.unreadable': 'The page is damaged or in a form that cannot be read.',
 }
 

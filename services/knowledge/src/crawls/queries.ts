@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Db, Trx } from '../db.ts'
 import type { Defined } from './rules.ts'
 
@@ -87,17 +88,32 @@ export async function orgsWithDue(db: Db, now: Date): Promise<number[]> {
   return rows.map(({ org_id }) => org_id)
 }
 
-/** Never tried first, then by how long they wait. */
-export async function dueCrawls(db: Db, orgs: number[], now: Date, limit: number) {
-  if (orgs.length === 0) return []
-  return waiting(db)
-    .where('due_at', '<=', now)
-    .where('org_id', 'in', orgs)
-    .orderBy((eb) => eb('last_attempt_at', 'is not', null))
-    .orderBy('due_at')
-    .orderBy('source_id')
-    .limit(limit)
-    .execute()
+/** Pages of one host in a run: with the longest time and the gap of each they last as long as runs are apart. */
+const MOST_PER_HOST = 20
+/** The host of a url, but for spellings that only browsers understand: nothing is lost where two are taken for different. */
+const HOST = sql`rtrim(lower(substring(url from '^https?:/+(\\[[^]]*\\]|[^/?#:]*)')), '.')`
+
+/** The orgs by turns, each with what was never tried first, then by how long it waits; of one host so many at most. */
+export async function dueCrawls(
+  db: Db,
+  orgs: number[],
+  now: Date,
+  limit: number,
+): Promise<Waiting[]> {
+  const { rows } = await sql<Waiting>`
+    with due as (
+      select source_id, org_id, url, last_attempt_at is not null as tried, due_at, row_number() over (
+        partition by org_id order by last_attempt_at is not null, due_at, source_id) as org_turn
+      from crawls join sources on sources.id = source_id
+      where enabled and due_at <= ${now} and org_id = any(${orgs})
+    ), ranked as (
+      select *, row_number() over (
+        partition by ${HOST} order by org_turn, tried, due_at, source_id) as host_turn
+      from due
+    )
+    select source_id, org_id, url from ranked where host_turn <= ${MOST_PER_HOST}
+    order by org_turn, tried, due_at, source_id limit ${limit}`.execute(db)
+  return rows
 }
 
 /** Enabled crawls of an org that nobody began since, `limit` at a time. */

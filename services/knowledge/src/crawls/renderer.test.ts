@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Lookup } from '@guildhall/outbound/guarded'
 import { until } from '@guildhall/service/testing'
 import { crawling, textOf } from '../testing-crawls.ts'
 import { page, says, testSite } from '../testing-site.ts'
@@ -86,4 +87,19 @@ test('a renderer that speaks as Firecrawl does holds the page in JSON, and tells
   assert.match((await crawled(true)).source.crawl?.last_error ?? '', /answered 404 to the renderer/)
   renderer.pages.set('/v1/scrape', says('{"success":false}'))
   assert.match((await crawled(true)).source.crawl?.last_error ?? '', /without data\.rawHtml/)
+})
+
+test('a page whose name leads inside by then is not given to the renderer', async (t) => {
+  const renderer = await testSite(t)
+  renderer.pages.set('/render', says(FOX))
+  let lookups = 0
+  const lookup: Lookup = (_, callback) =>
+    callback(null, [{ address: lookups++ === 0 ? '127.0.0.1' : '10.0.0.1', family: 4 }])
+  const more = { RENDERER_URL: renderer.at('/render', '127.0.0.1') }
+  const { site, put, crawled } = await crawling(t, more, { bounds: { lookup } })
+  await put({})
+  const { outcome, source } = await crawled()
+  assert.equal(outcome, 'failed')
+  assert.match(source.crawl?.last_error ?? '', /: site\.test is not on the public internet$/)
+  assert.deepEqual([site.paths(), renderer.paths()], [['/robots.txt'], []])
 })

@@ -2,7 +2,7 @@ import type { GuardedAnswer } from '@guildhall/outbound/guarded'
 import { AppError } from '@guildhall/service/errors'
 import { LRUCache } from 'lru-cache'
 import robotsParser from 'robots-parser'
-import type { Get } from './fetch.ts'
+import { type Get, pauseOf } from './fetch.ts'
 
 /** Its types say that it is an ES module, which it is not. */
 const parse = robotsParser as unknown as typeof robotsParser.default
@@ -18,7 +18,12 @@ const MOST_LINE_CHARS = 500
 const MOST_WILDCARDS = 8
 
 /** Whether a page may be crawled: by its rules, or never while these cannot be read. */
-type Rules = { allowed(url: string): boolean } | { trouble: string }
+type Rules = { allowed(url: string): boolean } | { trouble: Trouble }
+interface Trouble {
+  message: string
+  /** Seconds for which the site asks not to be asked again. */
+  retryAfter?: number | undefined
+}
 const EVERYTHING: Rules = { allowed: () => true }
 
 export type Robots = ReturnType<typeof createRobots>
@@ -35,7 +40,7 @@ export function createRobots(get: Get, userAgent: string) {
     } catch (error) {
       if (signal.aborted || !(error instanceof AppError)) throw error
       if (error.code === 'url.redirected') return EVERYTHING // § 2.3.1.2
-      return { trouble: error.message }
+      return { trouble: error }
     }
   }
 
@@ -52,8 +57,10 @@ export function createRobots(get: Get, userAgent: string) {
   }
 }
 
-function rulesOf({ status, bytes }: GuardedAnswer, url: string, userAgent: string): Rules {
-  if (status >= 500 || status === 429) return { trouble: `it answered ${status}` }
+function rulesOf(answer: GuardedAnswer, url: string, userAgent: string): Rules {
+  const { status, bytes } = answer
+  if (status >= 500 || status === 429)
+    return { trouble: { message: `it answered ${status}`, retryAfter: pauseOf(answer) } }
   if (status < 200 || status >= 300) return EVERYTHING // § 2.3.1.3
   const text = bytes
     .subarray(0, READ_BYTES)
@@ -85,9 +92,10 @@ const disallowed = (url: string, userAgent: string) =>
     'crawl.disallowed',
     `The robots.txt of ${new URL(url).host} forbids ${userAgent.split('/')[0]} this page. Ask the site to allow it, or take another page.`,
   )
-const unread = (host: string, why: string) =>
+const unread = (host: string, why: Trouble) =>
   new AppError(
     'upstream',
     'crawl.robots_unread',
-    `The robots.txt of ${host} cannot be read, so the site is not crawled for now: ${why}`,
+    `The robots.txt of ${host} cannot be read, so the site is not crawled for now: ${why.message}`,
+    { cause: why, ...(why.retryAfter && { retryAfter: why.retryAfter }) },
   )

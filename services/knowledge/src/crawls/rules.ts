@@ -16,6 +16,12 @@ export function dueAfter(now: Date, failures: number, everyHours: number): Date 
   return new Date(now.getTime() + wait)
 }
 
+/** When a failed crawl is tried again: not before a pause that the site asked for is over, however long the period. */
+export function retryAt(now: Date, failures: number, everyHours: number, pause = 0): Date {
+  const due = dueAfter(now, failures, everyHours)
+  return new Date(Math.max(due.getTime(), now.getTime() + pause * 1000))
+}
+
 /** Equal for pages that read the same. Not of the bytes: those change with every advertisement and token. */
 export const hashOfPage = ({ title, text }: { title: string; text: string }): string =>
   createHash('sha256')
@@ -52,14 +58,15 @@ export function byHost<Page extends { url: string }>(pages: readonly Page[]): Pa
 export const hostOf = (url: string): string =>
   URL.parse(url)?.hostname.replace(/\.$/, '') ?? 'unknown'
 
-/** Throws unless the site answered with a page. */
-export function checkStatus(status: number, url: string): void {
+/** Throws unless the site answered with a page. `pause` are the seconds for which it asks not to be asked again. */
+export function checkStatus(status: number, url: string, pause?: number): void {
   if (status >= 200 && status < 300) return
   const { host } = new URL(url)
   throw new AppError(
     'upstream',
     'crawl.refused',
-    `${host} answered ${status}: ${adviceFor(status)}`,
+    `${host} answered ${status}: ${adviceFor(status)}${pause ? ` It asked for ${pause} seconds without crawls.` : ''}`,
+    pause ? { retryAfter: pause } : {},
   )
 }
 

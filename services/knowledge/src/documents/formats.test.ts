@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { extract } from './extract.ts'
-import { docxOf, pageOf, pdfOf, wordParagraph, zipOf } from './testing-files.ts'
+import { docxOf, pageOf, pdfFile, pdfOf, streamOf, wordParagraph, zipOf } from './testing-files.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const textOf = async (name: string, file: Uint8Array) => (await extract(name, file)).text
@@ -154,4 +154,42 @@ test('an empty file of any type is refused, and control characters of a text are
   for (const ending of ['txt', 'md', 'csv', 'html', 'pdf', 'docx'])
     await assert.rejects(textOf(`a.${ending}`, bytes('')), refused('empty'))
   assert.equal(await textOf('a.txt', bytes('a\x07b\x1b[0m')), 'ab[0m')
+})
+
+/** A PDF whose one font is Japanese and coded by a predefined CMap or by the numbers of its own glyphs. */
+function japanesePdf(encoding: string, shown: string, toUnicode = '') {
+  const system = '<</Registry(Adobe)/Ordering(Japan1)/Supplement 2>>'
+  const descriptor =
+    '<</Type/FontDescriptor/FontName/Ryumin-Light/Flags 4/FontBBox[0 0 1000 1000]/ItalicAngle 0/Ascent 880/Descent -120/CapHeight 700/StemV 80>>'
+  const cidFont = `<</Type/Font/Subtype/CIDFontType0/BaseFont/Ryumin-Light/CIDSystemInfo${system}/FontDescriptor 7 0 R/DW 1000>>`
+  const unicode = toUnicode && '/ToUnicode 8 0 R'
+  return pdfFile(
+    new Map<number, string | Buffer>([
+      [1, '<</Type/Catalog/Pages 2 0 R>>'],
+      [2, '<</Type/Pages/Kids[3 0 R]/Count 1>>'],
+      [
+        3,
+        '<</Type/Page/Parent 2 0 R/Resources<</Font<</F1 5 0 R>>>>/MediaBox[0 0 595 842]/Contents 4 0 R>>',
+      ],
+      [4, streamOf(`BT /F1 12 Tf 60 780 Td ${shown} Tj ET`)],
+      [
+        5,
+        `<</Type/Font/Subtype/Type0/BaseFont/Ryumin-Light/Encoding/${encoding}/DescendantFonts[6 0 R]${unicode}>>`,
+      ],
+      [6, cidFont],
+      [7, descriptor],
+      [8, streamOf(toUnicode)],
+    ]),
+  )
+}
+
+test('a Japanese PDF that says how its font is coded is read, one that relies on the reader for it is refused', async () => {
+  const cmap =
+    'begincmap 1 begincodespacerange <0000> <ffff> endcodespacerange 2 beginbfchar <0001> <65e5> <0002> <672c> endbfchar endcmap'
+  assert.equal(await textOf('a.pdf', japanesePdf('Identity-H', '<00010002>', cmap)), '日本')
+  for (const encoding of ['90ms-RKSJ-H', 'UniJIS-UTF16-H', 'EUC-H']) {
+    const file = japanesePdf(encoding, '<93fa967b>')
+    await assert.rejects(textOf('a.pdf', file), refused('no_cmap', /\.docx/), encoding)
+  }
+  await assert.rejects(textOf('a.pdf', japanesePdf('Identity-H', '<00010002>')), refused('no_cmap'))
 })

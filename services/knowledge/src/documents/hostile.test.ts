@@ -30,7 +30,8 @@ function refuses(title: string, cases: Record<string, [string, string, () => Uin
 function extractor(t: TestContext) {
   const made = createExtractor()
   t.after(() => made.close())
-  return made
+  const officer = { orgId: 1, kind: 'upload' as const }
+  return { extract: (name: string, bytes: Uint8Array) => made.extract(name, bytes, officer) }
 }
 
 function watchMemory() {

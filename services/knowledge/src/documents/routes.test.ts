@@ -8,6 +8,7 @@ import {
   uploadDocuments,
 } from '@guildhall/contracts/knowledge'
 import { putKnowledgeSettings, type SettingsChange } from '@guildhall/contracts/knowledge-settings'
+import { until } from '@guildhall/service/testing'
 import { testKnowledge } from '../testing.ts'
 import { body, member, officer } from '../testing-bodies.ts'
 import { testEmbedder } from '../testing-embedder.ts'
@@ -171,4 +172,26 @@ test('uploads replace what stood under the key, are embedded, and public needs a
   assert.equal((await upload(publisher, files, { public: 'true' })).unchanged, 1)
   const found = await as(member(2)).call(search, { body: { query: 'fox' } })
   assert.equal(found.status === 200 && found.body.results.length, 1)
+})
+
+test('an org has four uploads in hand at most, and another org none of its wait', async (t) => {
+  const { world, settings } = await testEmbedder(t)
+  const held = Promise.withResolvers<void>()
+  t.after(() => held.resolve())
+  world.held = held.promise
+  const { as } = await testKnowledge(t, settings)
+  const send = (n: number, org = 1) => {
+    const args = { params: { org: `org${org}` }, body: { files: [file(`${n}.txt`, `Fox ${n}`)] } }
+    return as(officer(org)).call(uploadDocuments, args)
+  }
+  const uploads = [1, 2, 3, 4].map((n) => send(n))
+  await until(() => world.asked.length === 4)
+  const refused = await send(5)
+  assert.equal(refused.status, 429)
+  assert.equal((refused.body as { code?: string }).code, 'document.busy')
+  const other = send(6, 2)
+  await until(() => world.asked.length === 5)
+  held.resolve()
+  for (const { status } of await Promise.all([...uploads, other])) assert.equal(status, 200)
+  assert.equal((await send(5)).status, 200)
 })

@@ -3,12 +3,11 @@ import type { OrgRef, UploadedFile } from '@guildhall/contracts/route'
 import { AppError } from '@guildhall/service/errors'
 import type { Writer } from '../db.ts'
 import type { Deps } from '../deps.ts'
-import { cutPassages } from '../passages/split.ts'
 import { noteRun } from '../runs/queries.ts'
 import { settingsOf } from '../settings/effective.ts'
 import { hasComing, sourceByKey } from '../sources/queries.ts'
 import { type Draft, writeSource } from '../sources/write.ts'
-import { checkLength, hashOfFile, keyOfFile } from './rules.ts'
+import { hashOfFile, keyOfFile } from './rules.ts'
 
 /** Longest key in a run (interface.md, Limits). */
 const MOST_KEY_CHARS = 255
@@ -82,10 +81,9 @@ async function storeFile(deps: Deps, org: OrgRef, { file, key, upload, by, setti
   if (same && there.category === labels.category && there.public === labels.public)
     return { changed: false, chunks: there.version?.chunk_count ?? 0 }
 
-  const { title, text } = await deps.extractor.extract(file.name, file.bytes)
-  checkLength(Math.ceil(text.replace(/\s+/g, '').length / chunkChars)) // before time goes into splitting
-  const cuts = cutPassages(text, { chunkChars, chunkOverlap, title })
-  checkLength(cuts.length)
+  const whose = { orgId: org.id, kind: 'upload' as const }
+  const { title, text } = await deps.extractor.extract(file.name, file.bytes, whose)
+  const cuts = await deps.extractor.cut(text, { chunkChars, chunkOverlap, title }, whose)
   const passages = cuts.map((cut, ordinal) => ({ ordinal, level: 0, parent_ordinal: null, ...cut }))
   const draft: Draft = { ...labels, key, title, content_hash, passages, vectors: null }
   const { changed } = await writeSource(deps, org, draft, by)

@@ -5,12 +5,13 @@ import type { Worker } from 'node:worker_threads'
 import { createExtractor } from './worker.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
+const OFFICER = { orgId: 1, kind: 'upload' as const }
 const tooComplex = { kind: 'invalid', code: 'document.too_complex' }
 
 function extractor(t: TestContext, options = {}) {
   const made = createExtractor(options)
   t.after(() => made.close())
-  return (name: string, text: string) => made.extract(name, bytes(text))
+  return (name: string, text: string) => made.extract(name, bytes(text), OFFICER)
 }
 
 test('files are read in turn, and a refusal keeps its code', async (t) => {
@@ -56,10 +57,33 @@ test('a thread without work ends, and the next file gets another', async (t) => 
 
 test('closing ends the file in hand and refuses others', async () => {
   const { extract, close } = createExtractor()
-  const slow = extract('a.md', bytes('>'.repeat(100_000)))
+  const slow = extract('a.md', bytes('>'.repeat(100_000)), OFFICER)
   const refused = assert.rejects(slow, { code: 'document.stopped' })
   await new Promise(setImmediate)
   await close()
   await refused
-  await assert.rejects(extract('b.txt', bytes('x')), { code: 'document.stopped' })
+  await assert.rejects(extract('b.txt', bytes('x'), OFFICER), { code: 'document.stopped' })
+})
+
+test('a long text is cut in the thread, so that others are answered meanwhile, and not if it makes too many passages', async (t) => {
+  const made = createExtractor()
+  t.after(() => made.close())
+  const text = 'The workshop opens at nine. '.repeat(200_000)
+  let over = false
+  const cutting = made.cut(text, { chunkChars: 2000, title: 'Hours' }, OFFICER).then((cuts) => {
+    over = true
+    return cuts
+  })
+  for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
+  assert.equal(over, false)
+  const cuts = await cutting
+  assert.equal(cuts.length, Math.ceil(text.length / 1988)) // 71 sentences each
+  assert.match(cuts[0]?.content ?? '', /^Hours\nThe workshop/)
+  const short = made.cut(text, { chunkChars: 100 }, OFFICER)
+  await assert.rejects(short, { kind: 'too_large', code: 'document.too_long' })
+})
+
+test('a page of 120 000 line breaks is read within the limits', async (t) => {
+  const { text } = await extractor(t)('a.html', `<body>one${'<br>'.repeat(120_000)}two</body>`)
+  assert.match(text, /^one\s+two$/)
 })

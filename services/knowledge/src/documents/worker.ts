@@ -1,7 +1,9 @@
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 import { AppError, type Kind } from '@guildhall/service/errors'
+import type { Cut, SplitOptions } from '../passages/split.ts'
 import type { Extracted } from './extract.ts'
 import { tooComplex } from './text.ts'
+import { createTurns, type Whose } from './turns.ts'
 
 /** For one file (decisions.md § 3: parsers in a worker with time and memory limits). */
 const TIME_LIMIT_MS = 10_000
@@ -16,26 +18,29 @@ const IDLE_MS = 2_000
 export interface Extractor {
   /**
    * Like `extract`, in a thread of its own: what takes too long, too much memory or nests too deeply throws
-   * `document.too_complex` and harms nothing else. One file at a time; later ones wait.
+   * `document.too_complex` and harms nothing else. One at a time; later ones wait for their turn (turns.ts).
    */
-  extract(name: string, bytes: Uint8Array): Promise<Extracted>
-  /** Stops the thread; a file in hand throws `document.stopped`. */
+  extract(name: string, bytes: Uint8Array, whose: Whose): Promise<Extracted>
+  /** Like `cutText`, in the same thread, with the same limits and turns. */
+  cut(text: string, options: SplitOptions, whose: Whose): Promise<Cut[]>
+  /** Stops the thread; what is in hand or waits throws `document.stopped`. */
   close(): Promise<void>
 }
 
+type Task = { name: string; bytes: Uint8Array } | { text: string; options: SplitOptions }
 interface Refusal {
   kind: Kind
   code: string
   message: string
 }
-type Answer = { extracted: Extracted } | { refusal: Refusal }
+type Answer<Done> = { done: Done } | { refusal: Refusal }
 
 /** Keeps one thread while there is work, and replaces it after it had to be killed. The options are for tests. */
 export function createExtractor({ timeLimitMs = TIME_LIMIT_MS, idleMs = IDLE_MS } = {}): Extractor {
   let worker: Worker | null = null
   let idle: NodeJS.Timeout | undefined
-  let last: Promise<unknown> = Promise.resolve()
   let closed = false
+  const inTurn = createTurns()
 
   const discard = async () => {
     clearTimeout(idle)
@@ -43,31 +48,27 @@ export function createExtractor({ timeLimitMs = TIME_LIMIT_MS, idleMs = IDLE_MS 
     worker = null
     await killed?.terminate()
   }
-  const run = async (name: string, bytes: Uint8Array): Promise<Extracted> => {
+  async function run<Done>(task: Task): Promise<Done> {
     if (closed) throw stopped()
     clearTimeout(idle)
     worker ??= newWorker()
-    const answer = await askWorker(worker, { name, bytes }, timeLimitMs)
+    const answer = await askWorker<Done>(worker, task, timeLimitMs)
     idle = setTimeout(discard, idleMs).unref()
     if (!answer) {
       await discard()
       throw closed ? stopped() : tooComplex()
     }
-    if ('extracted' in answer) return answer.extracted
+    if ('done' in answer) return answer.done
     const { kind, code, message } = answer.refusal
     throw new AppError(kind, code, message)
   }
 
   return {
-    extract(name, bytes) {
-      const result = last.then(() => run(name, bytes))
-      last = result.catch(() => undefined)
-      return result
-    },
+    extract: (name, bytes, whose) => inTurn(whose, () => run<Extracted>({ name, bytes })),
+    cut: (text, options, whose) => inTurn(whose, () => run<Cut[]>({ text, options })),
     async close() {
       closed = true
       await discard()
-      await last
     },
   }
 }
@@ -80,9 +81,13 @@ function newWorker(): Worker {
 }
 
 /** null when the thread died or was too slow, so it has to be discarded. */
-function askWorker(worker: Worker, file: object, timeLimitMs: number): Promise<Answer | null> {
+function askWorker<Done>(
+  worker: Worker,
+  task: Task,
+  timeLimitMs: number,
+): Promise<Answer<Done> | null> {
   return new Promise((resolve) => {
-    const finish = (answer: Answer | null) => {
+    const finish = (answer: Answer<Done> | null) => {
       clearTimeout(timer)
       stopWatch()
       worker.off('message', finish).off('exit', died)
@@ -94,7 +99,7 @@ function askWorker(worker: Worker, file: object, timeLimitMs: number): Promise<A
     const stopWatch = watchBuffers(worker, died)
     worker.on('message', finish).on('exit', died)
     worker.ref()
-    worker.postMessage(file)
+    worker.postMessage(task)
   })
 }
 
@@ -128,10 +133,13 @@ function refusalOf(error: unknown): Refusal {
 
 if (!isMainThread && parentPort) {
   const { extract } = await import('./extract.ts') // parsers are loaded in the thread only
-  parentPort.on('message', async ({ name, bytes }: { name: string; bytes: Uint8Array }) => {
-    let answer: Answer
+  const { cutText } = await import('./cut.ts')
+  const doneBy = (task: Task) =>
+    'text' in task ? cutText(task.text, task.options) : extract(task.name, task.bytes)
+  parentPort.on('message', async (task: Task) => {
+    let answer: Answer<Extracted | Cut[]>
     try {
-      answer = { extracted: await extract(name, bytes) }
+      answer = { done: await doneBy(task) }
     } catch (error) {
       answer = { refusal: refusalOf(error) }
     }
