@@ -225,6 +225,7 @@ function runProgram(program: string, args: string[], input: string): Promise<Ran
       const code = error ? Number(error.code ?? 255) : 0
       resolve({ code, stdout, stderr })
     })
+    child.stdin?.on('error', () => {}) // a program may end without reading its input
     child.stdin?.end(input)
   })
 }
