@@ -63,4 +63,4 @@ export async function rootOf(t: TestContext, { db, pod, settings }: Opened) {
   }
 }
 
-type Opened = Awaited<ReturnType<typeof opened>>
+export type Opened = Awaited<ReturnType<typeof opened>>
