@@ -13,29 +13,29 @@ type AnyApp = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse,
 /**
  * Lets an answer that comes before the end of the request's body reach the client: what is left of the
  * body is read and dropped, up to 128 MB and 30 seconds. To close at once would reset the connection, and a
- * client that still sends would never read why. Then the connection is cut.
+ * client that still sends would never read why. Then, or when the process stops, the connection is cut.
  */
 export function lingers(app: AnyApp) {
   app.addHook('onSend', async ({ raw: req }, reply, payload) => {
     if (req.complete !== false) return payload
     const closes = !reply.raw.shouldKeepAlive || reply.getHeader('connection') === 'close'
-    const isLast = () => closes || !app.server.listening
     reply.removeHeader('connection') // Node closes at once where it says so
     reply.raw.shouldKeepAlive = true
-    reply.raw.once('finish', () => dropRest(req, isLast))
+    reply.raw.once('finish', () => dropRest(app, req, closes))
     return payload
   })
 }
 
-function dropRest(req: IncomingMessage, isLast: () => boolean) {
+function dropRest({ server }: AnyApp, req: IncomingMessage, closes: boolean) {
   const { socket } = req
   const [end, most] = [performance.now() + MOST_MS, socket.bytesRead + MOST_BYTES]
   const timer = setInterval(() => {
-    if (performance.now() > end || socket.bytesRead > most) socket.destroy()
+    const isOver = performance.now() > end || socket.bytesRead > most
+    if (isOver || !server.listening) socket.destroy()
   }, LOOK_EVERY_MS).unref()
   req.once('close', () => {
     clearInterval(timer)
-    if (isLast()) socket.end()
+    if (closes) socket.end()
   })
   req.unpipe().resume()
 }

@@ -13,7 +13,8 @@ const pem = () =>
     .privateKey.export({ format: 'pem', type: 'sec1' })
     .toString()
 
-const patience = { answerMs: 200, commandMs: 200 }
+const LONG_MS = 30_000
+const SHORT_MS = 200
 const changed = () => new AppError('upstream', 'pod.host_key_changed', 'another key')
 
 /** An SSH server that lets everybody in and then does as it is told; how far its guests came. */
@@ -44,6 +45,7 @@ test('a server with another host key than the pinned one is told nothing', async
 
 test('a server that never opens SFTP is given up', async (t) => {
   const { target } = await server(t, () => {}) // no session is answered
+  const patience = { answerMs: SHORT_MS, commandMs: LONG_MS }
   await assert.rejects(openRemote(target, patience), { code: 'pod.ssh_unreachable' })
 })
 
@@ -56,7 +58,11 @@ test('an exchange or a command without an answer ends the connection', async (t)
     }),
   )
   const ended = /The SSH connection ended/
+  const patience = { answerMs: LONG_MS, commandMs: SHORT_MS }
+  const busy = await openRemote(target, patience)
+  await assert.rejects(busy.run('sleep 9'), ended)
   const slow = await openRemote(target, patience)
+  patience.answerMs = SHORT_MS // only now: how long the opening takes is not what is looked at
   await assert.rejects(
     slow.ask((done) => slow.sftp.stat('/', done)),
     ended,
@@ -66,6 +72,4 @@ test('an exchange or a command without an answer ends the connection', async (t)
     ended,
     'and the next one fails at once',
   )
-  const busy = await openRemote(target, patience)
-  await assert.rejects(busy.run('sleep 9'), ended)
 })
