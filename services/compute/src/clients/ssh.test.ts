@@ -53,7 +53,7 @@ test('an exchange or a command without an answer ends the connection', async (t)
   const { target } = await server(t, (connection) =>
     connection.on('session', (accept) => {
       accept()
-        .on('sftp', (open) => void open())
+        .on('sftp', (open) => void open().on('STAT', () => {}))
         .on('exec', (open) => void open())
     }),
   )

@@ -42,7 +42,7 @@ test('a path with dots, a link to / or a long name leads where it says or is ref
       [400, 'file.path'],
     ],
     ['a folder of 256 bytes listed', () => list(`/workspace/${long}`), [400, 'file.path']],
-    ['NUL in a name', () => rename('/workspace/d', '/workspace/a\0b'), [400, 'request.invalid']],
+    ['NUL in a name', () => rename('/workspace/d', '/workspace/a\0b'), [400, 'request.nul']],
   ]
   for (const [what, ask, wanted] of cases) assert.deepEqual(codeOf(await ask()), wanted, what)
 })
