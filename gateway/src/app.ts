@@ -10,6 +10,7 @@ import { CALLER_HEADER, signIdentity } from '@guildhall/service/caller-token'
 import { allowedOrigins } from '@guildhall/service/config'
 import { cookieName, isHttps } from '@guildhall/service/cookie-name'
 import { notFound } from '@guildhall/service/errors'
+import { lingers } from '@guildhall/service/linger'
 import type { Log } from '@guildhall/service/log'
 import type { Readiness } from '@guildhall/service/probes'
 import Fastify, {
@@ -62,6 +63,7 @@ export function buildGateway(deps: Deps) {
     await limits.other(req)
     throw notFound()
   })
+  lingers(app)
   app.decorateRequest('arrival')
   app.decorateRequest('admitted')
   app.removeAllContentTypeParsers()

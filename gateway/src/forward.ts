@@ -77,14 +77,21 @@ export function checkLength({ headers }: FastifyRequest, route: Route) {
   if (Number(headers['content-length'] ?? 0) > (route.maxBytes ?? MEBIBYTE)) throw tooLarge(route)
 }
 
-/** A body of unknown length, which fails once it is longer than it may be. */
+/**
+ * A body of unknown length, which fails once it is longer than it may be. The request itself outlives it:
+ * where the service answers early, the rest is dropped and the client stays to read the answer.
+ */
 function limited(body: Readable, maxBytes: number) {
   let bytes = 0
   async function* counted() {
-    for await (const chunk of body) {
-      bytes += chunk.length
-      if (bytes > maxBytes) throw new Error('The body is too large')
-      yield chunk
+    try {
+      for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+        bytes += chunk.length
+        if (bytes > maxBytes) throw new Error('The body is too large')
+        yield chunk
+      }
+    } finally {
+      body.resume()
     }
   }
   return { bytes: counted(), exceeded: () => bytes > maxBytes }

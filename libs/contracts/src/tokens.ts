@@ -189,6 +189,16 @@ export const findMachineToken = call({
   }),
 })
 
+export const findTokenLimits = call({
+  service: 'auth',
+  name: 'find_token_limits',
+  summary:
+    'What a machine token may touch of connected services; null where it does not count any more',
+  callers: ['compute'],
+  args: z.object({ org_id: z.int(), id: z.uuid() }),
+  reply: z.object({ limits: TokenLimits.nullable() }),
+})
+
 const TokenNamed = z.object({ token_id: z.uuid(), name: z.string() })
 export const machineTokenCreated = audited(
   'auth.machine_token.created',

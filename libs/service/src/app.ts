@@ -26,6 +26,7 @@ import { CALLER_HEADER, type Identity, openIdentity } from './caller-token.ts'
 import { AppError, notFound } from './errors.ts'
 import { readForm } from './form.ts'
 import { streamForm } from './form-stream.ts'
+import { lingers } from './linger.ts'
 import type { Log } from './log.ts'
 import { addProbes, type Readiness } from './probes.ts'
 import { checkStorable } from './storable.ts'
@@ -71,6 +72,7 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
   })
   app.decorateRequest('identity')
   app.register(multipart)
+  lingers(app)
   addProbes(app, ready)
 
   function implement<R extends Route>(route: R, handler: NoInfer<Handler<R>>) {

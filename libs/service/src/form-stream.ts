@@ -21,8 +21,6 @@ export async function streamForm(
   reply: FastifyReply,
   { form, names }: { form: Form; names: readonly string[] },
 ) {
-  // a refusal may come before the last byte has: Node itself drains only what nobody has begun to read
-  reply.raw.once('finish', () => req.raw.unpipe().resume())
   const parts: Parts = req.parts({ limits: limitsOf(form) })
   const fields: Record<string, unknown> = {}
   const file = await nextFile(parts, fields)

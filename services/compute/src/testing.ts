@@ -7,6 +7,7 @@ import { findMembership } from '@guildhall/contracts/members'
 import { findJobRun, startJob } from '@guildhall/contracts/ops'
 import { findOrg } from '@guildhall/contracts/orgs'
 import { findSecrets } from '@guildhall/contracts/secrets'
+import { findTokenLimits, type TokenLimits } from '@guildhall/contracts/tokens'
 import { openDb } from '@guildhall/db/open'
 import { roleUrl } from '@guildhall/db/provision'
 import { testSandbox } from '@guildhall/sandbox/testing'
@@ -100,6 +101,9 @@ async function testAuth(t: Test, url: string) {
     const found = Object.fromEntries(own)
     return { secrets: { ...found, ...(podhost_api_key && { podhost_api_key }) } }
   })
+  /** Of every machine token. */
+  const limits: TokenLimits = {}
+  answer(auth, findTokenLimits, async () => ({ limits }))
   answer(auth, findOrg, async () => ({ org: directory.org }))
   answer(auth, findMembership, async ({ chat_user_id }) => ({
     member: true,
@@ -109,7 +113,7 @@ async function testAuth(t: Test, url: string) {
     valid_until: new Date(Date.now() + 60_000).toISOString(),
   }))
   await auth.nats.flush()
-  return { secrets, ownSecrets, directory, auth }
+  return { secrets, ownSecrets, directory, limits, auth }
 }
 
 const orgOf = (id: number) => ({

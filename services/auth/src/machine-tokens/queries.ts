@@ -73,6 +73,22 @@ export function tokenByHash(
     .executeTakeFirst()
 }
 
+/** The token of an org with this id, if it has not expired. */
+export function tokenById(
+  db: Db,
+  orgId: number,
+  id: string,
+  now: Date,
+): Promise<MachineTokenRow | undefined> {
+  return db
+    .selectFrom('machine_tokens')
+    .selectAll()
+    .where('org_id', '=', orgId)
+    .where('id', '=', id)
+    .where(isLive(now))
+    .executeTakeFirst()
+}
+
 /** Notes the use of a token, at most once a minute. */
 export async function touchToken(db: Db, id: string, now: Date) {
   await db

@@ -6,6 +6,7 @@ import {
   createMachineToken,
   deleteMachineToken,
   findMachineToken,
+  findTokenLimits,
   listMachineTokens,
   MACHINE_TOKEN_PREFIX,
 } from '@guildhall/contracts/tokens'
@@ -92,10 +93,14 @@ test('limits are kept as sent: a missing entry means none, an empty list nothing
     notes: { tools: ['page.?ead'] },
     podhost: {},
   }
-  const { limits: kept, token } = await made(auth, { limits })
+  const { limits: kept, token, id } = await made(auth, { limits })
   assert.deepEqual(kept, limits)
   const find = await gatewayOf(t, auth)
   assert.deepEqual((await find(token))?.limits, limits)
+  const compute = await busAs(t, { url: auth.settings.NATS_URL, peer: 'compute' })
+  const asked = (org_id: number) => ask(compute, findTokenLimits, { org_id, id })
+  assert.deepEqual(await asked(auth.org.id), { limits })
+  assert.deepEqual(await asked(auth.org.id + 1), { limits: null })
   const none = await made(auth)
   assert.deepEqual(none.limits, {})
   const client = auth.as({ caller: officer(), org: auth.org })

@@ -37,6 +37,17 @@ export async function appByName(db: Db, orgId: number, name: string): Promise<Wi
   return row
 }
 
+/** The repository that an app is registered with, if there are such an app and repository. */
+export async function repoOf(db: Db, orgId: number, name: string) {
+  const row = await db
+    .selectFrom('apps')
+    .select('repo')
+    .where('org_id', '=', orgId)
+    .where('name', '=', name)
+    .executeTakeFirst()
+  return row?.repo
+}
+
 /** The app, which no other transaction deploys or deletes until this one ends. Throws 404. */
 export async function lockApp(trx: Trx, orgId: number, name: string): Promise<AppRow> {
   const row = await trx

@@ -12,7 +12,8 @@ import type { Deps } from '../deps.ts'
 import { podByRecord } from '../pods/queries.ts'
 import type { By, OfApp } from './asked.ts'
 import type { Wanted } from './intent.ts'
-import { lockApp, upsertApp } from './queries.ts'
+import { lockApp, repoOf, upsertApp } from './queries.ts'
+import { checkRepos } from './repo-limits.ts'
 import { readManifest } from './source.ts'
 
 /** Registers an app, or changes it. A manifest in a repository is read now, so that faults show now. */
@@ -20,6 +21,7 @@ export async function register(
   deps: Deps,
   { org, params: { name }, body, caller }: OfApp & { body: NewApp; caller: By },
 ): Promise<{ created: boolean }> {
+  await checkRepos(deps, { org, caller }, [body.repo, await repoOf(deps.db, org.id, name)])
   const { repo = null, manifest_path: path = DEFAULT_MANIFEST_PATH } = body
   const manifest =
     body.manifest ?? (await readManifest(deps, org.id, { repo: repo ?? '', path })).manifest
@@ -33,7 +35,12 @@ export async function register(
 }
 
 /** Forgets an app with its deployments; its pod stays and says so. */
-export function remove({ db }: Deps, { org, params: { name }, caller }: OfApp & { caller: By }) {
+export async function remove(
+  deps: Deps,
+  { org, params: { name }, caller }: OfApp & { caller: By },
+) {
+  const { db } = deps
+  await checkRepos(deps, { org, caller }, [await repoOf(db, org.id, name)])
   return db.transaction().execute(async (trx) => {
     const app = await lockApp(trx, org.id, name)
     const row = app.pod ? await podByRecord(trx, app.pod) : undefined

@@ -31,6 +31,7 @@ import type { Deploying, OfApp } from './asked.ts'
 import { deploy, type Started } from './deploy.ts'
 import { appByName, appsOfOrg, deploymentsOf, lastHealthy } from './queries.ts'
 import { noPodYet, register, remove, wantedOf } from './register.ts'
+import { checkRepos } from './repo-limits.ts'
 import { shownApp, shownDeployment } from './shown.ts'
 
 interface Listing {
@@ -118,6 +119,7 @@ function deployRoutes(app: App, deps: Deps) {
   ) => {
     const { org, params, body } = asked.input
     const found = await appByName(db, org.id, params.name)
+    await checkRepos(deps, asked.input, [found.repo])
     const wanted = await wantedOf(deps, found, body)
     return answer(await deploy(deps, asked, found, wanted), reply)
   }
@@ -127,6 +129,7 @@ function deployRoutes(app: App, deps: Deps) {
   const rollBack = async (asked: Deploying, reply: DeployReply) => {
     const { org, params } = asked.input
     const found = await appByName(db, org.id, params.name)
+    await checkRepos(deps, asked.input, [found.repo])
     const { manifest, tag, ref, commit } = await lastHealthy(db, found)
     const wanted = { manifest, tag, ref, commit, rollback: true }
     return answer(await deploy(deps, asked, found, wanted), reply)

@@ -65,7 +65,9 @@ export function hidden<B extends { env: Record<string, string> }>(body: B, manif
 export function withoutSecrets(error: unknown, secrets: SecretValues): unknown {
   if (!(error instanceof AppError)) return error
   // the longest first: one may be the beginning of another
-  const values = Object.values(secrets).sort((a, b) => b.length - a.length)
+  const values = Object.values(secrets)
+    .filter((value) => value !== '')
+    .sort((a, b) => b.length - a.length)
   const quoted = values.flatMap((value) => [value, JSON.stringify(value).slice(1, -1)])
   const message = quoted.reduce((text, value) => text.replaceAll(value, HIDDEN), error.message)
   if (message === error.message) return error

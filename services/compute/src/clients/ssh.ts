@@ -6,8 +6,7 @@ const READY_MS = 10_000
 /** A pod that is silent for three of these is gone. */
 const KEEPALIVE_MS = 10_000
 /** Of one answer over SFTP, and of one command: less than the gateway waits. */
-const ANSWER_MS = 60_000
-const COMMAND_MS = 240_000
+const PATIENCE = { answerMs: 60_000, commandMs: 240_000 }
 /** sshd takes ten channels of a connection (MaxSessions), and one is SFTP's. */
 const MOST_COMMANDS = 8
 const MOST_SAID_BYTES = 4_096
@@ -39,6 +38,7 @@ export interface Said {
 interface Link {
   client: Client
   closed: boolean
+  patience: typeof PATIENCE
 }
 export type Remote = Awaited<ReturnType<typeof openRemote>>
 
@@ -46,25 +46,25 @@ export type Remote = Awaited<ReturnType<typeof openRemote>>
  * Signs in as root and opens SFTP. Throws 502 where the pod does not answer or does not take the key, and
  * `changed` where it shows another host key than the one pinned.
  */
-export async function openRemote(target: SshTarget) {
+export async function openRemote(target: SshTarget, patience = PATIENCE) {
   const client = await connect(target)
   client.setMaxListeners(0) // each exchange on the way listens for the end
-  const link: Link = { client, closed: false }
+  const link: Link = { client, closed: false, patience }
   client.once('close', () => {
     link.closed = true
   })
-  const sftp = await new Promise<SFTPWrapper>((resolve, reject) =>
-    client.sftp((error, opened) => (error ? reject(unreachable(error)) : resolve(opened))),
+  const sftp = await within<SFTPWrapper>(patience.answerMs, link, (resolve, reject) =>
+    client.sftp((error, opened) => (error ? reject(error) : resolve(opened))),
   ).catch((error) => {
     client.destroy()
-    throw error
+    throw unreachable(error)
   })
   let commands = 0
   return {
     sftp,
     /** One exchange over SFTP; `work` passes its callback on. Rejects with what ssh2 says. */
     ask<T>(work: (done: (error: unknown, value?: T) => void) => void): Promise<T> {
-      return within(ANSWER_MS, link, (resolve, reject) =>
+      return within(patience.answerMs, link, (resolve, reject) =>
         work((error, value) => (error ? reject(error) : resolve(value as T))),
       )
     },
@@ -107,7 +107,7 @@ function connect({ host, port, privateKey, hostKey, changed }: SshTarget): Promi
 }
 
 function runCommand(link: Link, command: string): Promise<Said> {
-  return within(COMMAND_MS, link, (resolve, reject) => {
+  return within(link.patience.commandMs, link, (resolve, reject) => {
     link.client.exec(command, (error, channel) => {
       if (error) return reject(error)
       const said: Buffer[] = []

@@ -16,6 +16,8 @@ import { readAhead, readBlock } from './transfer.ts'
 
 /** SFTP's word for the end of a folder or a file. */
 const END = 1
+/** Of a download, beside what SFTP has on the way: with less the pod waits for the client at each block. */
+const READY_BYTES = 1024 * 1024
 
 /** The entries of a folder, and whether there are more than are told. */
 export async function entriesOf({ sftp, ask }: Remote, path: string) {
@@ -64,7 +66,10 @@ export async function openDownload({ remote, release }: Held, path: string) {
   try {
     const { size } = await ask<Stats>((done) => sftp.fstat(handle, done))
     if (size > MOST_FILE_BYTES) throw tooLarge(path, MOST_FILE_BYTES)
-    const stream = Readable.from(readAhead(remote, handle, size), { objectMode: false })
+    const stream = Readable.from(readAhead(remote, handle, size), {
+      objectMode: false,
+      highWaterMark: READY_BYTES,
+    })
     stream.once('close', () => void close().finally(release))
     return { stream, size, name: posix.basename(path) }
   } catch (error) {

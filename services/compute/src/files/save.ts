@@ -11,7 +11,9 @@ const PERMISSIONS = 0o7777
 
 /**
  * Puts these bytes in the place of a file, and nothing of them where anything fails: they are written to
- * `<name>.part` first. The owner and the permissions of the file stay; a link is followed.
+ * `<name>.part` first. The owner and the permissions of the file stay; a link is followed. Where somebody
+ * on the pod swaps a folder of the path meanwhile, the file may come to lie where the path leads now, whole, or
+ * the request fails and the part stays behind: SFTP names files by path alone.
  */
 export async function save(
   remote: Remote,

@@ -49,7 +49,10 @@ export const codeOf = ({ status, body }: { status: number; body: unknown }) => [
 ]
 
 /** Runs commands on the pod as the system's ssh does with the org's backend key, and answers what they print. */
-export async function rootOf(t: TestContext, { db, pod, settings }: Opened) {
+export async function rootOf(
+  t: TestContext,
+  { db, pod, settings }: Pick<Opened, 'db' | 'pod' | 'settings'>,
+) {
   const { folder, run } = await testKeys(t)
   const sealer = createSealer(settings.SECRETS_KEY, SEALED_USE)
   const key = join(folder, 'org')
@@ -63,4 +66,4 @@ export async function rootOf(t: TestContext, { db, pod, settings }: Opened) {
   }
 }
 
-type Opened = Awaited<ReturnType<typeof opened>>
+export type Opened = Awaited<ReturnType<typeof opened>>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { test } from 'node:test'
 import { pathOf } from '@guildhall/contracts/client'
-import { actOnPod } from '@guildhall/contracts/compute'
+import { actOnPod, getPod } from '@guildhall/contracts/compute'
 import { MOST_FILE_BYTES, uploadFile } from '@guildhall/contracts/pod-files'
 import {
   CALLER_HEADER,
@@ -12,7 +12,7 @@ import {
 } from '@guildhall/service/caller-token'
 import { until } from '@guildhall/service/testing'
 import { officer } from '../testing.ts'
-import { codeOf, opened, rootOf } from './testing.ts'
+import { codeOf, type Opened, opened, rootOf } from './testing.ts'
 
 const ofBytes = (bytes: number) => new File([Buffer.alloc(bytes, 'guildhall')], 'été 1.bin')
 
@@ -69,9 +69,8 @@ test('of ten who send the same file at once the others are told, and it is whole
   assert.equal(seen, '3000000\n0\n')
 })
 
-test('an upload that breaks off leaves nothing', async (t) => {
-  const pod = await opened(t)
-  const root = await rootOf(t, pod)
+/** The beginning of an upload of 50 MB to /workspace/cut. */
+function beginUpload(pod: Opened) {
   const [target, path] = [{ service: 'compute', method: 'POST' } as const, pathOf(uploadFile, pod)]
   const key = callerKey(pod.settings.INTERNAL_KEY, 'compute')
   const identity = { ...officer(), request_id: 'test' } as Identity
@@ -83,14 +82,52 @@ test('an upload that breaks off leaves nothing', async (t) => {
       'content-length': 50_000_000,
     },
   })
-  outgoing.on('error', () => {}) // we hang up ourselves
+  outgoing.on('error', () => {}) // either side hangs up
   const field = '--b\r\ncontent-disposition: form-data; name='
   outgoing.write(`${field}"path"\r\n\r\n/workspace\r\n${field}"file"; filename="cut"\r\n\r\n`)
   outgoing.write(Buffer.alloc(8_000_000))
+  return outgoing
+}
+
+test('an upload that breaks off leaves nothing', async (t) => {
+  const pod = await opened(t)
+  const root = await rootOf(t, pod)
+  const outgoing = beginUpload(pod)
   const names = () => root('ls -A /workspace')
   await until(async () => (await names()).includes('cut.part'))
   outgoing.destroy()
   await until(async () => !(await names()).includes('cut'))
+})
+
+test('a pod that stops while a file is sent: an error, a part that later gives way, and no half file', async (t) => {
+  const pod = await opened(t)
+  const before = await rootOf(t, pod)
+  const outgoing = beginUpload(pod)
+  let status: number | undefined
+  outgoing.on('response', (answer) => {
+    status = answer.resume().statusCode
+  })
+  await until(async () => (await before('ls -A /workspace')).includes('cut.part'))
+  await pod.as.call(actOnPod, { params: pod.params, body: { action: 'stop' } })
+  await until(() => {
+    if (!status) outgoing.write(Buffer.alloc(100_000))
+    return status
+  }, 60_000)
+  assert.equal(status, 502)
+  outgoing.destroy()
+
+  await pod.as.call(actOnPod, { params: pod.params, body: { action: 'start' } })
+  const port = await until(async () => {
+    const seen = await pod.as.call(getPod, { params: pod.params })
+    return seen.status === 200 && seen.body.pod.status === 'RUNNING' && seen.body.pod.port
+  }, 60_000)
+  const root = await rootOf(t, { ...pod, pod: { ...pod.pod, port } })
+  assert.equal(await root('cd /workspace; ls cut*'), 'cut.part\n')
+  const send = () => pod.upload('/workspace', new File(['whole'], 'cut'))
+  assert.deepEqual(codeOf(await send()), [409, 'file.being_written'])
+  await root('touch -d "11 minutes ago" /workspace/cut.part')
+  assert.equal((await send()).status, 200)
+  assert.equal(await root('cd /workspace; ls cut*; cat cut'), 'cut\nwhole')
 })
 
 test('a pod that is stopped in the middle ends the transfers with an error', async (t) => {

@@ -26,7 +26,7 @@ const startOf = ({ startedAt }: HostPod) => startedAt ?? ''
  * off, nothing is read and nothing pinned.
  */
 export function createHostKeys({ db, config }: { db: Db; config: Config }) {
-  /** Part of each key: what was read before a start of ours is not looked at after it. */
+  /** Part of each key: what was read before a start of ours, or before a key was accepted, is not looked at after it. */
   let starts = 0
   type Reading = { row: LivePod; pod: HostPod; address: SshAddress }
   const known = new LRUCache<string, string, Reading>({
@@ -52,6 +52,7 @@ export function createHostKeys({ db, config }: { db: Db; config: Config }) {
     /** Pins the key that the pod shows now, if it is the one that an officer saw; else throws 409. */
     async accept(trx: Trx, row: LivePod, pod: HostPod, seen: { key: string; fingerprint: string }) {
       if (fingerprintOfLine(seen.key) !== seen.fingerprint) throw another(seen.key)
+      starts++ // the key before it may still be kept
       await trx
         .updateTable('pods')
         .set({ host_key: seen.key, host_key_start: startOf(pod) })
