@@ -14,7 +14,7 @@ const RELATIONS = 100
 const OF_A_TURN = 10
 const WARM_UP = 50
 const TIMES = 1_000
-const NO_LIMITS = { RATE_CREDENTIAL_PER_MINUTE: '0', RATE_ADDRESS_PER_MINUTE: '0' }
+const NO_LIMITS = { RATE_MACHINE_PER_MINUTE: '0', RATE_ADDRESS_PER_MINUTE: '0' }
 
 const params = { chat_user_id: people.member.id }
 const turn = {

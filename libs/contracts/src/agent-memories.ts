@@ -85,7 +85,7 @@ export const deleteMemory = route({
 export const deleteMemberData = route({
   method: 'DELETE',
   url: '/api/agents/members/:chat_user_id/data',
-  summary: "Delete the member's profile graph and memories; answers how many rows",
+  summary: "Delete the member's memories and profile graph; answers how many memories and nodes",
   owner: 'agents',
   caller: agent('agents:write'),
   module: 'agents',

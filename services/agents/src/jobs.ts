@@ -5,8 +5,8 @@ import { prune } from './orgs/prune.ts'
 
 /** What agents runs. */
 export const jobHandlers = (deps: Deps) => [
-  handles(pruneJobs.agents, async (_args, { signal }) => {
-    const deleted = await prune(deps, signal)
+  handles(pruneJobs.agents, async () => {
+    const deleted = await prune(deps)
     await pruneBus(deps.db)
     return deleted
   }),

@@ -1,13 +1,34 @@
+import { type RawBuilder, sql } from 'kysely'
 import type { Db, Owner, Trx } from '../db.ts'
 
 /** Messages go with their conversations, relations with their nodes. */
 const TABLES = ['conversations', 'memories', 'nodes', 'pending_actions'] as const
 
-/** Deletes all that agents keep of an org. May be repeated. */
+/** Rows of one statement: a conversation may have thousands of messages, and a statement has 30 seconds. */
+const BATCH = 200
+
+/** Deletes all that agents keep of an org, in steps, so that it is never too much at once. May be repeated. */
 export async function purgeOrg(db: Db, orgId: number): Promise<void> {
-  await db.transaction().execute(async (trx) => {
-    for (const table of TABLES) await trx.deleteFrom(table).where('org_id', '=', orgId).execute()
-  })
+  for (const table of TABLES) await deleteInBatches(db, table, sql<boolean>`org_id = ${orgId}`)
+}
+
+/** Deletes the rows that fit `which`, each batch on its own; answers how many. Rows in use are left out. */
+export async function deleteInBatches(
+  db: Db,
+  table: (typeof TABLES)[number],
+  which: RawBuilder<boolean>,
+): Promise<number> {
+  let deleted = 0
+  let batch: number
+  do {
+    const { numAffectedRows = 0n } = await sql`delete from ${sql.table(table)} where id in
+      (select id from ${sql.table(table)} where ${which} limit ${BATCH} for update skip locked)`.execute(
+      db,
+    )
+    batch = Number(numAffectedRows)
+    deleted += batch
+  } while (batch > 0)
+  return deleted
 }
 
 /** Deletes all that is kept of a member, and answers how many rows; messages and relations do not count. */
