@@ -130,9 +130,9 @@ export function latestOf(
     .executeTakeFirst()
 }
 
-/** Ends the member's open conversations of a channel; answers how many. */
-export async function endConversations(db: Db, owner: Owner, channel_id: string, now: Date) {
-  const { numUpdatedRows } = await db
+/** Ends the member's open conversations of a channel; answers how many. Call it under `lockOwner`. */
+export async function endConversations(trx: Trx, owner: Owner, channel_id: string, now: Date) {
+  const { numUpdatedRows } = await trx
     .updateTable('conversations')
     .set({ state: 'ended', updated_at: now })
     .where((where) => where.and({ ...owner, channel_id, state: 'open' }))

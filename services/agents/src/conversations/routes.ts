@@ -10,7 +10,7 @@ import {
 } from '@guildhall/contracts/agent-conversations'
 import type { App } from '@guildhall/service/app'
 import type { Deps } from '../deps.ts'
-import { ownerOf } from '../owner.ts'
+import { lockOwner, ownerOf } from '../owner.ts'
 import {
   endConversations,
   insertMessages,
@@ -79,7 +79,12 @@ export function conversationRoutes(app: App, { db, now }: Deps) {
     return { id: found?.id ?? null }
   })
 
-  app.implement(endChannel, async ({ org, params: { chat_user_id, channel_id } }) => ({
-    ended: await endConversations(db, ownerOf(org, chat_user_id), channel_id, now()),
-  }))
+  app.implement(endChannel, async ({ org, params: { chat_user_id, channel_id } }) => {
+    const owner = ownerOf(org, chat_user_id)
+    const ended = await db.transaction().execute(async (trx) => {
+      await lockOwner(trx, owner)
+      return endConversations(trx, owner, channel_id, now())
+    })
+    return { ended }
+  })
 }

@@ -9,7 +9,10 @@ const BATCH = 200
 
 /** Deletes all that agents keep of an org, in steps, so that it is never too much at once. May be repeated. */
 export async function purgeOrg(db: Db, orgId: number): Promise<void> {
-  for (const table of TABLES) await deleteInBatches(db, table, sql<boolean>`org_id = ${orgId}`)
+  for (const table of TABLES) {
+    await deleteInBatches(db, table, sql<boolean>`org_id = ${orgId}`)
+    await db.deleteFrom(table).where('org_id', '=', orgId).execute() // what was in use
+  }
 }
 
 /** Deletes the rows that fit `which`, each batch on its own; answers how many. Rows in use are left out. */

@@ -50,7 +50,7 @@ test('facts make nodes and relations once, and a known one keeps the higher conf
   })
 })
 
-test('ten agents that learn overlapping facts in any order, while nodes are deleted, do not collide', async () => {
+test('ten agents that learn overlapping facts in any order, while nodes are deleted and searched, do not collide', async () => {
   const who = somebody()
   const labels = ['tea', 'jazz', 'chess', 'rain', 'maps']
   const writes = Array.from({ length: 10 }, (_, n) => {
@@ -61,7 +61,13 @@ test('ten agents that learn overlapping facts in any order, while nodes are dele
   const deletions = labels.map((label) =>
     agents.agent().call(deleteNodes, { params: who, query: { label } }),
   )
-  for (const { status } of await Promise.all([...writes, ...deletions])) assert.equal(status, 200)
+  agents.world.embedder = () => new Array(1024).fill(1)
+  const searches = labels.map((text) =>
+    agents.agent().call(findSimilarNodes, { params: who, query: { text } }),
+  )
+  for (const { status } of await Promise.all([...writes, ...deletions, ...searches]))
+    assert.equal(status, 200)
+  agents.world.embedder = undefined
   assert.equal(await learn(who, ...labels.map((label) => likes(label))), 5)
   assert.equal((await profile(who)).relations.length, 5)
 })

@@ -3,8 +3,9 @@ import { MOST_EMBED_TEXTS } from '@guildhall/contracts/embeddings'
 import { AppError } from '@guildhall/service/errors'
 import { sql } from 'kysely'
 import { embed } from '../clients/embedder.ts'
-import type { Db, Owner } from '../db.ts'
+import type { Db, Owner, Trx } from '../db.ts'
 import type { Deps } from '../deps.ts'
+import { lockOwner } from '../owner.ts'
 import { cosineDistance, numbersOf } from './distance.ts'
 
 /** Nodes of a member that are compared, those that facts named last: 4 kB each. */
@@ -52,19 +53,19 @@ function newestNodes(db: Db, owner: Owner) {
 }
 
 /** Vectors of nodes by id, stored for the next search. While the embedder fails the others must do. */
-async function embedNodes({ db, bus, log }: Similar, { org_id }: Owner, nodes: Node[]) {
+async function embedNodes({ db, bus, log }: Similar, owner: Owner, nodes: Node[]) {
   const made = new Map<string, Buffer>()
   for (let at = 0; at < nodes.length; at += MOST_EMBED_TEXTS) {
     const batch = nodes.slice(at, at + MOST_EMBED_TEXTS)
     const texts = batch.map(({ kind, label }) => `${kind}: ${label}`)
     try {
-      const embedded = await embed(bus, org_id, 'passage', texts)
+      const embedded = await embed(bus, owner.org_id, 'passage', texts)
       if (!embedded) break
       batch.forEach(({ id }, n) => {
         const vector = embedded.vectors[n]
         if (vector) made.set(id, vector)
       })
-      await storeVectors(db, batch, embedded)
+      await db.transaction().execute((trx) => storeVectors(trx, owner, batch, embedded))
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       log.warn({ err: error }, 'Some nodes of a profile have no vector yet')
@@ -75,11 +76,13 @@ async function embedNodes({ db, bus, log }: Similar, { org_id }: Owner, nodes: N
 }
 
 async function storeVectors(
-  db: Db,
+  trx: Trx,
+  owner: Owner,
   nodes: Node[],
   { model, vectors }: { model: string; vectors: Buffer[] },
 ) {
   const rows = nodes.map(({ id }, n) => sql`(${id}::uuid, ${vectors[n]}::bytea)`)
+  await lockOwner(trx, owner)
   await sql`update nodes set vector = made.vector, vector_model = ${model}
-    from (values ${sql.join(rows)}) as made (id, vector) where nodes.id = made.id`.execute(db)
+    from (values ${sql.join(rows)}) as made (id, vector) where nodes.id = made.id`.execute(trx)
 }
