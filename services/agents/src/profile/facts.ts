@@ -16,7 +16,7 @@ export async function storeFacts(
   const ids = await storeNodes(trx, owner, facts, now)
   const relations = new Map<string, ReturnType<typeof relationRow>>()
   for (const fact of facts) {
-    const row = relationRow(owner, ids, fact)
+    const row = relationRow(owner, ids, fact, now)
     const key = JSON.stringify([row.subject, row.relation, row.object])
     const confidence = Math.max(row.confidence, relations.get(key)?.confidence ?? 0)
     relations.set(key, { ...row, confidence })
@@ -52,9 +52,9 @@ async function storeNodes(trx: Trx, owner: Owner, facts: readonly Fact[], now: D
   return new Map(stored.map((node) => [keyOf(node), node.id]))
 }
 
-function relationRow(owner: Owner, ids: Map<string, string>, fact: Fact) {
+function relationRow(owner: Owner, ids: Map<string, string>, fact: Fact, now: Date) {
   const [subject, object] = [ids.get(keyOf(fact.subject)), ids.get(keyOf(fact.object))]
   if (!subject || !object) throw new Error('A node vanished while it was stored')
   const { relation, confidence } = fact
-  return { id: newId(), ...owner, subject, relation, object, confidence }
+  return { id: newId(now.getTime()), ...owner, subject, relation, object, confidence }
 }

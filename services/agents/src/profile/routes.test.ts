@@ -43,11 +43,9 @@ test('facts make nodes and relations once, and a known one keeps the higher conf
   const who = somebody()
   assert.equal(await learn(who, likes('tea', 0.5), likes('tea', 0.9), likes('tea', 0.1)), 1)
   assert.equal(await learn(who, likes('tea', 0.3)), 1)
-  assert.deepEqual(await profile(who), {
-    nodes: [person, { kind: 'thing', label: 'tea' }],
-    relations: [likes('tea', 0.9)],
-    next_cursor: null,
-  })
+  const { nodes, ...others } = await profile(who)
+  assert.deepEqual(nodes.map(({ label }) => label).sort(), ['Ada', 'tea'])
+  assert.deepEqual(others, { relations: [likes('tea', 0.9)], next_cursor: null })
 })
 
 test('ten agents that learn overlapping facts in any order, while nodes are deleted and searched, do not collide', async () => {
@@ -93,7 +91,9 @@ test('a profile comes page by page, each node and relation once', async () => {
 
 test('relations match by the label of their subject, whatever the case', async () => {
   const who = somebody()
-  await learn(who, likes('tea'), { ...likes('jazz'), relation: 'Plays' })
+  await learn(who, likes('tea'))
+  agents.clock.ahead += 1000
+  await learn(who, { ...likes('jazz'), relation: 'Plays' })
   await learn(who, { ...likes('x'), subject: { kind: 'place', label: 'ÄDA 100%' } })
   const match = async (query: { subject: string; relation?: string }) => {
     const reply = await agents.agent().call(matchRelations, { params: who, query })
