@@ -2,12 +2,14 @@ import type { BusTables } from '@guildhall/bus/tables'
 import type { MemoryKind } from '@guildhall/contracts/agent-memories'
 import type { Db as AnyDb, Trx as AnyTrx } from '@guildhall/db/open'
 import type { ColumnType, Generated, Selectable } from 'kysely'
-import type { JSONType } from './json.ts'
+import type { z } from 'zod'
 
 /** The folder of the migrations that make these tables. */
 export const migrations = new URL('../migrations', import.meta.url).pathname
 
+/** Read as what was stored, written as its text. */
 type Json<T> = ColumnType<T, string, string>
+type AnyJson = z.core.util.JSONType
 
 /** The tables of `migrations/`. */
 export interface Tables extends BusTables {
@@ -24,7 +26,7 @@ export interface Tables extends BusTables {
     conversation: string
     seq: number
     role: 'system' | 'user' | 'assistant' | 'tool' | 'summary'
-    content: Json<JSONType>
+    content: Json<AnyJson>
     covers: number | null
     created_at: Date
   }
@@ -55,7 +57,7 @@ export interface Tables extends BusTables {
   }
   pending_actions: Owner & {
     id: string
-    action: Json<Record<string, JSONType>>
+    action: Json<Record<string, AnyJson>>
     payload_hash: string
     created_at: Date
     expires_at: Date

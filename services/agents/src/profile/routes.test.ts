@@ -65,7 +65,7 @@ test('ten agents that learn overlapping facts in any order, while nodes are dele
   )
   for (const { status } of await Promise.all([...writes, ...deletions, ...searches]))
     assert.equal(status, 200)
-  agents.world.embedder = undefined
+  Object.assign(agents.world, { embedder: undefined, embedded: [] })
   assert.equal(await learn(who, ...labels.map((label) => likes(label))), 5)
   assert.equal((await profile(who)).relations.length, 5)
 })

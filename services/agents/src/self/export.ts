@@ -21,9 +21,11 @@ export async function* exported(deps: Wanted, owner: Owner, about: object) {
   yield* conversations(deps, owner)
   yield '],\n"memories":['
   yield* separated(memories(deps, owner))
-  yield '],\n"profile":['
-  yield* separated(profile(deps, owner))
-  yield '],\n"pending":['
+  yield '],\n"profile":{"nodes":['
+  yield* separated(profile(deps, owner, 'node'))
+  yield '],\n"relations":['
+  yield* separated(profile(deps, owner, 'relation'))
+  yield ']},\n"pending":['
   yield* separated(pending(deps, owner))
   yield ']}\n'
 }
@@ -88,12 +90,16 @@ async function* memories({ db, sealer }: Wanted, owner: Owner) {
   }
 }
 
-async function* profile({ db }: Wanted, owner: Owner) {
+/** Of the list that has nodes and then relations, one of the two. */
+async function* profile({ db }: Wanted, owner: Owner, part: 'node' | 'relation') {
   const items = all(
     (before) => profilePage(db, owner, { before, limit: PAGE }),
     ({ key }) => key,
   )
-  for await (const { key: _, ...item } of items) yield item
+  for await (const item of items) {
+    if (part === 'node' && 'node' in item) yield item.node
+    if (part === 'relation' && 'relation' in item) yield item.relation
+  }
 }
 
 async function* pending({ db, now }: Wanted, owner: Owner) {
