@@ -54,7 +54,10 @@ test('ten agents that learn overlapping facts in any order, while nodes are dele
   await learn(who, ...labels.map((label) => likes(label)))
   const writes = Array.from({ length: 10 }, (_, n) => {
     const facts = labels.map((label) => likes(label))
-    const body = { facts: n % 2 ? facts : facts.toReversed() }
+    const inverse = facts.toReversed().map(({ subject, object }) => ({
+      ...{ subject: object, relation: 'liked by', object: subject },
+    }))
+    const body = { facts: n % 2 ? facts : inverse }
     return agents.agent().call(addFacts, { params: who, body })
   })
   const deletions = labels
@@ -68,7 +71,6 @@ test('ten agents that learn overlapping facts in any order, while nodes are dele
     assert.equal(status, 200)
   Object.assign(agents.world, { embedder: undefined, embedded: [] })
   assert.equal(await learn(who, ...labels.map((label) => likes(label))), 90)
-  assert.equal((await profile(who, { limit: '500' })).relations.length, 90)
 })
 
 test('a profile comes page by page, each node and relation once', async () => {
