@@ -10,6 +10,13 @@ PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export PATH
 umask 022
 
+# What one pod may take of the machine. Inherited by all its processes; only the machine's root raises them.
+MOST_PROCESSES=1024       # of each account of the pod
+MOST_MEMORY=4294967296    # of each process, in bytes: its data, not what it only reserves
+MOST_FILE=17179869184     # of each file, in bytes
+RUN_BYTES=16m             # /run, in memory
+SHM_BYTES=64m             # /dev/shm, in memory, as Docker has it
+
 pod=$1 first=$2 mount_path=$3 storage=$4 kind=$5 image=$6 openssh=$7
 
 fail() {
@@ -89,7 +96,7 @@ fi
 
 mount -t proc -o nosuid,nodev,noexec proc proc
 echo 0 >proc/sys/net/ipv4/ip_unprivileged_port_start
-mount -t tmpfs -o "mode=755,uid=$first,gid=$first,nosuid,nodev" run run
+mount -t tmpfs -o "mode=755,uid=$first,gid=$first,nosuid,nodev,size=$RUN_BYTES" run run
 mount -t tmpfs -o mode=755,nosuid,noexec,size=64k dev dev
 mkdir dev/pts dev/shm
 for name in null zero full random urandom tty; do
@@ -97,7 +104,7 @@ for name in null zero full random urandom tty; do
   mount --bind "/dev/$name" "dev/$name"
 done
 mount -t devpts -o "newinstance,ptmxmode=0666,mode=620,gid=$((first + 5)),nosuid,noexec" devpts dev/pts
-mount -t tmpfs -o "mode=1777,nosuid,nodev" shm dev/shm
+mount -t tmpfs -o "mode=1777,nosuid,nodev,size=$SHM_BYTES" shm dev/shm
 ln -s pts/ptmx dev/ptmx
 ln -s /proc/self/fd dev/fd
 ln -s /proc/self/fd/0 dev/stdin
@@ -112,7 +119,11 @@ for ids in uid gid; do
   chmod 0755 "run/pod/new${ids}map"
 done
 cp ../env run/pod/env
-cat >run/pod/start <<'END'
+# Set inside: the kernel counts the processes of a limit set outside over all pods and the machine's root.
+cat >run/pod/start <<END
+exec prlimit --nproc=$MOST_PROCESSES --data=$MOST_MEMORY --fsize=$MOST_FILE sh /run/pod/enter
+END
+cat >run/pod/enter <<'END'
 exec xargs -0 -x -s 1000000 -a /run/pod/env sh -c 'rm -r /run/pod
 exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin HOME=/root "$@" compute-entrypoint' sh
 END
