@@ -74,7 +74,9 @@ export async function startStack({ home, env, now, programs }: StackOptions): Pr
   const servers = await startServers(opening, { home, env, keys, log })
   const port = await portOf(env)
   const url = `http://127.0.0.1:${port}`
-  const sandbox = real ? undefined : await openSandbox(opening, { env, home, log, programs }, url)
+  const sandbox = real
+    ? undefined
+    : await openSandbox(opening, { env, home, keys, log, programs }, url)
   const settings = settingsOf({ env, home, keys, port, url, servers, sandbox })
   await startParts(opening, settings, now)
   if (sandbox) await makeDemoOrgs(settings, sandbox.world)
@@ -129,7 +131,7 @@ async function startEmbeddedNats({ home, env, keys, log }: Opening) {
 
 async function openSandbox(
   opening: AsyncDisposableStack,
-  { env, home, log, programs }: Omit<Opening, 'keys'> & Pick<StackOptions, 'programs'>,
+  { env, home, keys, log, programs }: Opening & Pick<StackOptions, 'programs'>,
   gatewayUrl: string,
 ) {
   const { HOST } = env
@@ -142,7 +144,7 @@ async function openSandbox(
     (path) => `${gatewayUrl}/api/${path}`,
   )
   const sandbox = await startSandbox({
-    world: demoWorld(),
+    world: demoWorld(keys.SECRET_KEY), // the same at each start: pods belong to the key they were made with
     redirectUris,
     gatewayUrl,
     log,

@@ -123,7 +123,7 @@ async function installed(home: string): Promise<Secrets> {
   const names = ['secret_key', 'secrets_key', 'internal_key', 'postgres_password']
   const keys = await Promise.all(names.map(async (name) => [await keyOf(name), name] as const))
   const internal = await keyOf('internal_key')
-  const { application, identity, keys: outside } = demoWorld()
+  const { application, identity, keys: outside } = demoWorld(await keyOf('secret_key'))
   return new Map([
     ...keys,
     ...services.map((one) => [rolePassword(internal, one), `${one}'s database`] as const),

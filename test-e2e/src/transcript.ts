@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { people } from '@guildhall/sandbox/demo'
+import { PROGRAMS } from '@guildhall/sandbox/testing'
 import { startStack } from '@guildhall/scripts/stack'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -15,6 +16,8 @@ const END = '<!-- transcript:end -->'
 const JSON_BODY = "-H 'content-type: application/json'"
 const OFFICER = '-H "authorization: Bearer $officer"'
 const AGENT = '-H "authorization: Bearer $agent"'
+const CLI = '-H "authorization: Bearer $cli"'
+const POD = '$URL/api/compute/demo/pods/$pod'
 
 /** What a newcomer types, and above each what it does. `show` prints JSON from standard input by an expression. */
 const STEPS: [said: string, command: string][] = [
@@ -63,26 +66,74 @@ curl -s "$URL/api/superadmin/audit?actor=${people.officer.id}" -H "authorization
   ],
 ]
 
-/** Runs the steps in one shell against a stack of its own and answers what it prints, as it stands in the README. */
+/** The same with a pod: they run where the sandbox has pods. */
+const POD_STEPS: typeof STEPS = [
+  [
+    'The officer makes a pod that Milo may use. From here on the sandbox needs Linux and root.',
+    `cd "$(mktemp -d)"
+pod=$(curl -s $URL/api/compute/demo/pods ${OFFICER} ${JSON_BODY} \\
+  -d '{"allowed_users":["${people.member.id}"]}' | show pod.id)
+until curl -s ${POD} ${OFFICER} | grep -qE '"status":"(RUNNING|ERROR)"'; do sleep 0.2; done`,
+  ],
+  [
+    'Milo signs in as the CLI does: a browser shows the token on its last page.',
+    `page=$(curl -s -c jar -o /dev/null -w '%{redirect_url}' $URL/api/compute/demo/cli/login)
+cli=$(curl -sL -b jar "\${page%%\\?*}" -d "\${page#*\\?}&user_id=${people.member.id}" | sed -n 's/.*id="token">\\([^<]*\\).*/\\1/p')`,
+  ],
+  [
+    'He makes a key, gets a certificate for it and the key of the pod, and enters.',
+    `ssh-keygen -q -t ed25519 -N '' -C milo -f key
+curl -s $URL/api/compute/demo/me/pods/$pod/connect ${CLI} ${JSON_BODY} \\
+  -d "{\\"public_key\\":\\"$(cat key.pub)\\"}" >connection
+show certificate <connection >key-cert.pub
+show known_hosts <connection >hosts
+ssh -i key -o UserKnownHostsFile=hosts -p $(show port <connection) root@$(show host <connection) 'pwd; id -un'`,
+  ],
+]
+
+/** Whether the sandbox's pods can run on this machine (podhost/run.ts). */
+export const hasPods = process.platform === 'linux' && process.getuid?.() === 0
+
+/**
+ * Runs the steps in one shell against a stack of its own and answers what it prints, as it stands in the README.
+ * Where the sandbox has no pods their steps are not run: what the README says of them is believed.
+ */
 export async function transcript(): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), 'guildhall-transcript-'))
   const env = { ...process.env, PORT: '0', LOG_LEVEL: 'fatal' }
-  const stack = await startStack({ home, env })
+  const stack = await startStack({ home, env, programs: PROGRAMS })
   try {
-    const outputs = await runSteps(home, { ...process.env, URL: stack.url })
-    const blocks = STEPS.map(
-      ([said, command], i) => `# ${said}\n${prompted(command)}\n${outputs[i] ?? ''}`,
-    )
-    return `\`\`\`console\n${blocks.join('\n').trimEnd()}\n\`\`\``
+    const steps = hasPods ? [...STEPS, ...POD_STEPS] : STEPS
+    const outputs = await runSteps(home, steps, { ...process.env, URL: stack.url })
+    const blocks = steps.map((step, i) => `${shownStep(step)}\n${outputs[i] ?? ''}`)
+    const text = blocks.join('\n').trimEnd()
+    return `\`\`\`console\n${text}${hasPods ? '' : await keptPods()}\n\`\`\``
   } finally {
     await stack[Symbol.asyncDispose]()
     await rm(home, { recursive: true, force: true })
   }
 }
 
-async function runSteps(home: string, env: NodeJS.ProcessEnv): Promise<string[]> {
+const shownStep = ([said, command]: (typeof STEPS)[number]) => `# ${said}\n${prompted(command)}`
+
+/** What the README has of the steps with a pod, if their commands are still these. */
+async function keptPods(): Promise<string> {
+  const there = await readFile(readme, 'utf8')
+  const from = there.indexOf(`\n\n# ${POD_STEPS[0]?.[0]}\n`)
+  const kept = there.slice(from, there.indexOf('\n```\n', from))
+  const same = POD_STEPS.every((step) => kept.includes(`${shownStep(step)}\n`))
+  if (from < 0 || !same) throw new Error('The steps with a pod are run by root on Linux alone')
+  return kept
+}
+
+async function runSteps(
+  home: string,
+  steps: typeof STEPS,
+  given: NodeJS.ProcessEnv,
+): Promise<string[]> {
   const mark = '=== next step'
-  const script = STEPS.map(
+  const env = { ...given, PATH: `${given.PATH}:${join(PROGRAMS, 'openssh/usr/bin')}`, TMPDIR: home }
+  const script = steps.map(
     ([, command]) =>
       `${command.replaceAll(' jar ', ` ${home}/jar `)}\nsleep 0.3\necho; echo '${mark}'`,
   )

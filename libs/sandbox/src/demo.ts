@@ -1,3 +1,4 @@
+import { createHmac, randomBytes } from 'node:crypto'
 import type { World } from './world.ts'
 
 /** Whom a newcomer can sign in as. */
@@ -46,8 +47,13 @@ const BOT_ID = '184402700000000009'
 const MEMBER_ROLE = '384402700000000002'
 const BOT_ROLE = '384402700000000003'
 
-/** A new world, nobody else's: two chat servers with their officers, a member, a superadmin and a stranger. */
-export function demoWorld(): World {
+/**
+ * A new world, nobody else's: two chat servers with their officers, a member, a superadmin and a stranger. The
+ * keys of its outside accounts come from `secret`: the same for the same one, and not to be guessed without it.
+ */
+export function demoWorld(secret = randomBytes(32).toString('hex')): World {
+  const key = (name: string) =>
+    `${name}-${createHmac('sha256', secret).update(`sandbox ${name}`).digest('hex')}`
   return {
     application: {
       clientId: '484402700000000001',
@@ -70,9 +76,9 @@ export function demoWorld(): World {
     faults: {},
     repos: [demoRepo()],
     keys: {
-      podhost: 'sandbox-podhost-key',
-      codeHost: 'sandbox-code-host-token',
-      notes: 'sandbox-notes-key',
+      podhost: key('podhost'),
+      codeHost: key('code-host'),
+      notes: key('notes'),
     },
   }
 }

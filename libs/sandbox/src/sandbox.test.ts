@@ -23,6 +23,13 @@ test('two sandboxes side by side share neither a port nor a world', async (t) =>
   assert.equal(demoWorld().users.length, Object.keys(people).length + 1)
 })
 
+test('keys of outside accounts stay for the same secret, and nobody guesses them from another', () => {
+  const keys = (secret?: string) => Object.values(demoWorld(secret).keys)
+  assert.deepEqual(keys('one'), keys('one'))
+  const all = [...keys('one'), ...keys('other'), ...keys(), ...keys()]
+  assert.equal(new Set(all).size, all.length)
+})
+
 test('each id of the demo world is a snowflake of its own, and every reference leads somewhere', () => {
   const { users, guilds, application } = demoWorld()
   const roles = guilds.flatMap((guild) => guild.roles)

@@ -177,10 +177,10 @@ test('members forward to the pod and never from it', async (t) => {
   const certificate = await keys.certificate(memberOf(pod.id, 'alice'))
   const own = String(pod.ssh.direct?.port)
   const options = sshOptions(keys.person, certificate)
-  const to = ['-W', `127.0.0.1:${own}`, '-p', own, 'root@127.0.0.1']
+  const there = '127.0.0.1:22'
+  const to = ['-W', there, '-p', own, 'root@127.0.0.1']
   assert.match((await keys.run('ssh', [...options, ...to])).stdout, /^SSH-2\.0-/)
   const port = String(await freePort())
-  const there = `127.0.0.1:${own}`
   const socket = `/workspace/alice/socket:${there}`
   for (const remote of [`${port}:${there}`, `127.0.0.1:${port}:${there}`, port, socket]) {
     const { code } = await asPerson(keys, pod, certificate, 'echo in', ['-R', remote])

@@ -11,7 +11,8 @@ import { startSandbox } from '../sandbox.ts'
 import { PROGRAMS, quietLog } from '../testing.ts'
 import { asRoot, gpuPod, podhostClient, testKeys } from './testing.ts'
 
-const KEY = demoWorld().keys.podhost
+const SECRET = 'kept over restarts'
+const KEY = demoWorld(SECRET).keys.podhost
 
 async function newHome(t: TestContext) {
   const home = await mkdtemp(join(tmpdir(), 'pods-home-'))
@@ -26,7 +27,7 @@ async function sandboxProcess(t: TestContext, home: string, wrapper: string[] = 
     import { demoWorld } from ${JSON.stringify(join(import.meta.dirname, '../demo.ts'))}
     const quiet = { debug() {}, info() {}, warn() {}, error() {} }
     const where = ${JSON.stringify({ home, programs: PROGRAMS })}
-    const options = { world: demoWorld(), redirectUris: [], log: quiet, env: process.env, ...where }
+    const options = { world: demoWorld(${JSON.stringify(SECRET)}), redirectUris: [], log: quiet, env: process.env, ...where }
     process.stdout.write((await startSandbox(options)).url)`
   const [command = '', ...args] = [
     ...wrapper,
@@ -46,7 +47,7 @@ async function sandboxProcess(t: TestContext, home: string, wrapper: string[] = 
 }
 
 async function openHere(t: TestContext, home: string) {
-  const options = { world: demoWorld(), redirectUris: [], log: quietLog, env: process.env }
+  const options = { world: demoWorld(SECRET), redirectUris: [], log: quietLog, env: process.env }
   const sandbox = await startSandbox({ ...options, home, programs: PROGRAMS })
   cleanUp(t, () => sandbox.stop())
   return podhostClient(sandbox.podhostUrl, KEY)

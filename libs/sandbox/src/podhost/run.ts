@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Child, superviseChild } from '@guildhall/service/child'
 import { AppError } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
+import { forwardPort } from './forward.ts'
 import type { PodRecord } from './shapes.ts'
 
 const POD_ROOT = fileURLToPath(new URL('pod-root.sh', import.meta.url))
@@ -14,6 +14,7 @@ const FIRST_UID = 0x6000_0000
 const UIDS_PER_POD = 0x1_0000
 /** How many pods fit into the range. */
 export const MOST_PODS = 4_096
+const SSH_PORT = 22
 const READY_WITHIN_MS = 15_000
 /** How long a start waits for the processes of a sandbox that was killed. */
 const LOCK_SECONDS = 10
@@ -23,30 +24,52 @@ const BARE_IMAGE = /^sandbox\/bare\b/
 /** Name and options of the command that gives its child namespaces of its own, and ends with it. */
 const UNSHARE = [
   ...['unshare', '--mount', '--propagation', 'private', '--uts', '--ipc'],
-  ...['--pid', '--fork', '--kill-child'],
+  ...['--net', '--pid', '--fork', '--kill-child'],
 ]
 
 export interface Running extends Child {
-  /** Where its sshd listens on loopback. */
+  /** Where its sshd answers on the machine's loopback. */
   port: number
   startedAt: Date
 }
 
-/**
- * Starts a pod's sshd in namespaces of its own and resolves once it listens. The container disk is new, the
- * volume is kept. Killed, it comes back on the same port; it ends with this process, however that ends.
- * Throws AppError with the reason where the machine does not let it.
- */
-export async function runPod(options: {
+export interface PodOptions {
   folder: string
   record: PodRecord
   /** From `findOpenssh`. */
   openssh: string
   log: Log
-}): Promise<Running> {
-  const { folder, record, openssh, log } = options
+}
+
+/**
+ * Starts a pod's sshd in namespaces of its own and resolves once it listens. The container disk is new, the
+ * volume is kept. Its network is a loopback of its own, into which one port of the machine's leads. Killed, it
+ * comes back on the same port; it ends with this process, however that ends.
+ * Throws AppError with the reason where the machine does not let it.
+ */
+export async function runPod(options: PodOptions): Promise<Running> {
   checkMachine()
-  const port = await freePort()
+  let child: Child | undefined
+  const forward = await forwardPort({ podPid: () => child?.pid(), to: SSH_PORT, log: options.log })
+  try {
+    child = await startPod(options, forward.port)
+  } catch (error) {
+    forward.close()
+    throw error
+  }
+  const { pid, stop } = child
+  return {
+    pid,
+    async stop() {
+      await stop()
+      forward.close()
+    },
+    port: forward.port,
+    startedAt: new Date(),
+  }
+}
+
+async function startPod({ folder, record, openssh, log }: PodOptions, port: number) {
   const { image, mounts, env } = record.config
   const given = {
     ...env,
@@ -60,9 +83,9 @@ export async function runPod(options: {
     ...['flock', '--no-fork', '--timeout', `${LOCK_SECONDS}`, join(folder, 'lock')],
     ...[...UNSHARE, 'sh', POD_ROOT, folder, `${FIRST_UID + record.slot * UIDS_PER_POD}`],
     ...[mounts.persistent?.path ?? '/workspace', mounts.persistent ? 'volume' : 'disk'],
-    ...[BARE_IMAGE.test(image) ? 'bare' : 'full', IMAGE, openssh === '/' ? '' : openssh, `${port}`],
+    ...[BARE_IMAGE.test(image) ? 'bare' : 'full', IMAGE, openssh === '/' ? '' : openssh],
   ]
-  const child = await superviseChild({
+  return superviseChild({
     name: 'pod',
     command,
     args,
@@ -72,7 +95,6 @@ export async function runPod(options: {
     ready: { line: /^Server listening on/ },
     log,
   })
-  return { ...child, port, startedAt: new Date() }
 }
 
 function checkMachine() {
@@ -81,13 +103,4 @@ function checkMachine() {
   if (process.getuid?.() === 0) return
   const message = 'Pods of the sandbox need root, to make namespaces: start Guildhall as root'
   throw new AppError('unavailable', 'pod.needs_root', message)
-}
-
-/** A port that is free now; whoever takes it in between makes the start fail. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
