@@ -44,6 +44,8 @@ export async function testPodhost(t: Pick<TestContext, 'after'>) {
     wrong: [] as string[],
     /** Requests that are left without an answer. */
     waiting: 0,
+    /** Ends those: whoever asked learns nothing. */
+    hangUp: () => {},
     /** False where the official description is missing: then nothing was compared. */
     checked: differences !== undefined,
     ssh,
@@ -85,10 +87,15 @@ export async function testPodhost(t: Pick<TestContext, 'after'>) {
   return { world, url: `${url}/v2` }
 }
 
-/** Whoever asked waits until they end. */
-function stay(reply: FastifyReply, world: { waiting: number }) {
+/** Whoever asked waits until they end, or `hangUp`. */
+function stay(reply: FastifyReply, world: Pick<World, 'waiting' | 'hangUp'>) {
   reply.hijack()
   world.waiting++
+  const others = world.hangUp
+  world.hangUp = () => {
+    others()
+    reply.raw.destroy()
+  }
   return new Promise<never>(() => {})
 }
 
@@ -101,6 +108,13 @@ const REFUSALS: Partial<Record<Fault, (reply: FastifyReply) => FastifyReply>> = 
   limited: (reply) => problem(reply.header('retry-after', '0'), 429, 'slow down'),
   capacity: (reply) => problem(reply, 400, 'no instances available'),
   failing: (reply) => problem(reply, 500, 'upstream failure'),
+}
+
+/** The states in which the host takes an action (podAction in the official description). */
+const FROM: Record<string, string[]> = {
+  start: ['EXITED', 'ERROR'],
+  stop: ['RUNNING', 'STARTING', 'PROVISIONING'],
+  restart: ['RUNNING'],
 }
 
 type World = Awaited<ReturnType<typeof testPodhost>>['world']
@@ -131,8 +145,8 @@ function podRoutes(app: FastifyInstance, world: Pick<World, 'pods' | 'ssh'>) {
     async ({ params: { id }, body: { action } }, reply) => {
       const pod = world.pods.get(id)
       if (!pod) return problem(reply, 404, 'pod not found')
-      const from = action === 'start' ? ['EXITED', 'ERROR'] : ['RUNNING']
-      if (!from.includes(pod.status)) return problem(reply, 409, `the pod is ${pod.status}`)
+      if (!FROM[action]?.includes(pod.status))
+        return problem(reply, 409, `cannot ${action} a pod that is ${pod.status}`)
       pod.status = action === 'stop' ? 'EXITED' : 'RUNNING'
       if (action !== 'stop') pod.startedAt = new Date(Date.now() + randomInt(1e9)).toISOString()
       return shown(pod, world)
@@ -170,13 +184,15 @@ const problem = (reply: FastifyReply, status: number, detail: string) =>
 
 /** An SSH server that has a host key and nothing else. */
 async function hostKeyServer(t: Pick<TestContext, 'after'>) {
+  const guests = { came: 0 }
   const listening = async () => {
     // in the oldest of formats: what ssh2 itself generates, it cannot always read
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const pem = privateKey.export({ format: 'pem', type: 'sec1' }).toString()
-    const server = new ssh2.Server({ hostKeys: [pem] }, (client) =>
-      client.on('error', () => {}).on('authentication', (context) => context.reject()),
-    )
+    const server = new ssh2.Server({ hostKeys: [pem] }, (client) => {
+      guests.came++
+      client.on('error', () => {}).on('authentication', (context) => context.reject())
+    })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     cleanUp(t, async () => void server.close())
     const { port } = server.address() as AddressInfo
@@ -188,6 +204,8 @@ async function hostKeyServer(t: Pick<TestContext, 'after'>) {
   const first = await listening()
   return {
     ...first,
+    /** How often somebody connected. */
+    guests,
     /** From now on another machine answers at the pods' address. */
     async change() {
       Object.assign(this, await listening())

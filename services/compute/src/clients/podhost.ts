@@ -10,6 +10,7 @@ import {
   unreadable,
   wrongState,
 } from './podhost-errors.ts'
+import { lastLogLine } from './podhost-log.ts'
 import { HostPod, type HostPodPatch, HostPods, type NewHostPod } from './podhost-shapes.ts'
 
 /** Making and changing a pod takes the host so much longer than anything else. */
@@ -107,6 +108,13 @@ export function createPodHost({ url, timeoutMs, keyOf }: Options) {
       if ([400, 409, 422].includes(answer.status)) throw wrongState(action, answer, hide)
       if (answer.status >= 500) throw failed(answer, hide)
       return read(HostPod, answer)
+    },
+
+    /** The last line of the host's own log of a pod; nothing where it says none at once. */
+    async lastLine(orgId: number, id: string, hide: Hide): Promise<string | undefined> {
+      const key = await keyOf(orgId)
+      const path = `/pods/${encodeURIComponent(id)}`
+      return key && lastLogLine(base + path, { authorization: `Bearer ${key}` }, hide)
     },
 
     /** Deletes the pod and its volume; a pod that the host does not know is as good as deleted. */
