@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { people } from '@guildhall/sandbox/demo'
+import { findOpenssh } from '@guildhall/sandbox/podhost/openssh'
+import { PROGRAMS, quietLog } from '@guildhall/sandbox/testing'
 import { startStack } from '@guildhall/scripts/stack'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -56,6 +58,30 @@ curl -s $URL/api/knowledge/search ${AGENT} ${JSON_BODY} \\
   -d '{"query":"Which files do I touch to add a route?","top_k":1}' | show 'results[0].source_key'`,
   ],
   [
+    'Make a pod that every member may use, and wait until it runs.',
+    `pod=$(curl -s $URL/api/compute/demo/pods ${OFFICER} ${JSON_BODY} -d '{"name":"lab","is_public":true}' | show pod.id)
+running() {
+  curl -s $URL/api/compute/demo/pods/$pod ${OFFICER} | show pod.status | grep -Ex "RUNNING|ERROR"
+}
+until running; do sleep 1; done`,
+  ],
+  [
+    'The member signs in as their CLI does: the last page shows a token.',
+    `page=$(curl -s -c jar -o /dev/null -w '%{redirect_url}' $URL/api/compute/demo/cli/login)
+cli=$(curl -sL -b jar "\${page%%\\?*}" -d "\${page#*\\?}&user_id=${people.member.id}" | sed -n 's/.*<code id="token">\\([^<]*\\).*/\\1/p')
+curl -s $URL/api/compute/demo/me/pods -H "authorization: Bearer $cli" | show 'pods.map((one) => one.name).join()'`,
+  ],
+  [
+    'They make a key, get a certificate for it and are in their own folder of the pod.',
+    `cd "$(mktemp -d)"
+ssh-keygen -q -t ed25519 -N '' -f key
+curl -s $URL/api/compute/demo/me/pods/$pod/connect -H "authorization: Bearer $cli" ${JSON_BODY} \\
+  -d "{\\"public_key\\":\\"$(cat key.pub)\\"}" >given
+show certificate <given >key-cert.pub
+show known_hosts <given >hosts
+ssh -i key -o UserKnownHostsFile=hosts -p "$(show port <given)" "root@$(show host <given)" 'pwd; id -un'`,
+  ],
+  [
     'Every step but the searches is in the audit log, which the superadmin sees whole.',
     `superadmin=$(sign_in ${people.superadmin.id})
 curl -s "$URL/api/superadmin/audit?actor=${people.officer.id}" -H "authorization: Bearer $superadmin" \\
@@ -69,7 +95,10 @@ export async function transcript(): Promise<string> {
   const env = { ...process.env, PORT: '0', LOG_LEVEL: 'fatal' }
   const stack = await startStack({ home, env })
   try {
-    const outputs = await runSteps(home, { ...process.env, URL: stack.url })
+    const { PATH } = process.env
+    const ssh = await findOpenssh({ home: PROGRAMS, log: quietLog, env: process.env })
+    const own = { PATH: `${PATH}:${join(ssh, 'usr/bin')}`, TMPDIR: home, HOME: home }
+    const outputs = await runSteps(home, { ...process.env, ...own, URL: stack.url })
     const blocks = STEPS.map(
       ([said, command], i) => `# ${said}\n${prompted(command)}\n${outputs[i] ?? ''}`,
     )

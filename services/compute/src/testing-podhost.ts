@@ -17,11 +17,13 @@ interface Stood {
 
 /**
  * What goes wrong with the next request of a kind, once each. `lost` is a 500 after success; `stuck` is
- * never carried out and `unanswered` is, and neither is ever answered.
+ * never carried out and `unanswered` is, and neither is ever answered. `quotes` is a long refusal that
+ * ends with the environment that was sent.
  */
 export type Fault =
   | 'limited'
   | 'capacity'
+  | 'quotes'
   | 'lost'
   | 'garbage'
   | 'failing'
@@ -107,8 +109,12 @@ function takeFault(faults: { at: string; fault: Fault }[], at: string): Fault | 
 const REFUSALS: Partial<Record<Fault, (reply: FastifyReply) => FastifyReply>> = {
   limited: (reply) => problem(reply.header('retry-after', '0'), 429, 'slow down'),
   capacity: (reply) => problem(reply, 400, 'no instances available'),
+  quotes: (reply) => problem(reply, 400, `${'-'.repeat(490)}${environmentIn(reply)}`),
   failing: (reply) => problem(reply, 500, 'upstream failure'),
 }
+
+const environmentIn = ({ request }: FastifyReply) =>
+  Object.values((request.body as { env: Record<string, string> }).env).join(' ')
 
 /** The states in which the host takes an action (podAction in the official description). */
 const FROM: Record<string, string[]> = {
