@@ -75,8 +75,9 @@ export async function testPodhost(t: Pick<TestContext, 'after'>) {
   })
   app.addHook('onSend', async (req, reply, answered) => {
     if (reply.getHeader('x-fault') === 'unanswered') return stay(reply, world)
-    if (!differences || reply.getHeader('x-fault')) return answered
     const contentType = String(reply.getHeader('content-type') ?? '') || null
+    const isLog = contentType?.startsWith('text/event-stream')
+    if (!differences || reply.getHeader('x-fault') || isLog) return answered
     const body = answered ? JSON.parse(String(answered)) : undefined
     const [path, sent] = [req.url.replace('/v2', ''), req.body]
     const { statusCode: status } = reply
@@ -132,6 +133,12 @@ function podRoutes(app: FastifyInstance, world: Pick<World, 'pods' | 'ssh'>) {
   app.get<{ Params: { id: string } }>('/v2/pods/:id', async ({ params: { id } }, reply) => {
     const pod = world.pods.get(id)
     return pod ? shown(pod, world) : problem(reply, 404, 'pod not found')
+  })
+  app.get<{ Params: { id: string } }>('/v2/pods/:id/logs', async ({ params: { id } }, reply) => {
+    const pod = world.pods.get(id)
+    const line = `cannot run it\n with ${JSON.stringify(pod?.env)}`
+    const event = { ts: new Date().toISOString(), source: 'system', line }
+    return reply.type('text/event-stream').send(`data: ${JSON.stringify(event)}\n\n`)
   })
   app.post('/v2/pods', async (req, reply) => {
     const id = randomBytes(7).toString('hex')
