@@ -1,3 +1,6 @@
+import * as agentsConfig from '@guildhall/agents/config'
+import * as agentsDb from '@guildhall/agents/db'
+import * as agents from '@guildhall/agents/main'
 import * as authConfig from '@guildhall/auth/config'
 import * as authDb from '@guildhall/auth/db'
 import * as auth from '@guildhall/auth/main'
@@ -44,4 +47,5 @@ export const parts: Record<Service, Part> = {
   knowledge: part(knowledgeConfig, knowledgeDb, knowledge),
   ops: part(opsConfig, opsDb, ops),
   compute: part(computeConfig, computeDb, compute),
+  agents: part(agentsConfig, agentsDb, agents),
 }

@@ -43,6 +43,11 @@ export const VERDICTS: Record<string, (credential: string, rule: Rule) => Verdic
     if (credential === 'expired platform token') return EXPIRED
     return credential.startsWith('session') ? 'in' : undefined
   },
+  'own-session': (credential) => {
+    if (credential === 'expired platform token') return EXPIRED
+    if (credential === 'session of a non-member') return '403 access.not_member'
+    return credential === 'session of a member' ? 'in' : undefined
+  },
   member: (credential) => {
     if (['session of a member', 'CLI token of a member'].includes(credential)) return 'in'
     if (['session of a non-member', 'CLI token of one who left'].includes(credential))

@@ -3,6 +3,7 @@ import * as apps from './apps.ts'
 import * as auth from './auth.ts'
 import type { Call } from './call.ts'
 import * as compute from './compute.ts'
+import * as embeddings from './embeddings.ts'
 import type { Job } from './job.ts'
 import * as knowledge from './knowledge.ts'
 import * as knowledgeCrawls from './knowledge-crawls.ts'
@@ -24,6 +25,7 @@ const values = [
   knowledge,
   knowledgeCrawls,
   knowledgeSettings,
+  embeddings,
   compute,
   podSessions,
   apps,

@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import * as agentConversations from './agent-conversations.ts'
+import * as agentMemories from './agent-memories.ts'
+import * as agentPending from './agent-pending.ts'
+import * as agentProfile from './agent-profile.ts'
+import * as agentSelf from './agent-self.ts'
+import * as agentTurns from './agent-turns.ts'
 import * as appTokens from './app-tokens.ts'
 import * as auth from './auth.ts'
 import { subjectOfCall } from './call.ts'
@@ -26,6 +32,12 @@ import * as superadmin from './superadmin.ts'
 import * as tokens from './tokens.ts'
 
 const domains = [
+  agentConversations,
+  agentMemories,
+  agentPending,
+  agentProfile,
+  agentSelf,
+  agentTurns,
   appTokens,
   auth,
   cliTokens,

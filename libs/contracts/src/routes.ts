@@ -1,4 +1,10 @@
 import * as accounts from './accounts.ts'
+import * as agentConversations from './agent-conversations.ts'
+import * as agentMemories from './agent-memories.ts'
+import * as agentPending from './agent-pending.ts'
+import * as agentProfile from './agent-profile.ts'
+import * as agentSelf from './agent-self.ts'
+import * as agentTurns from './agent-turns.ts'
 import * as appTokens from './app-tokens.ts'
 import * as apps from './apps.ts'
 import * as appsDashboard from './apps-dashboard.ts'
@@ -42,6 +48,12 @@ const domains = {
   knowledgeCrawls,
   knowledgeDashboard,
   knowledgeSettings,
+  agentConversations,
+  agentMemories,
+  agentProfile,
+  agentPending,
+  agentTurns,
+  agentSelf,
   ops,
 }
 

@@ -13,6 +13,8 @@ export interface World {
   repos: Repo[]
   /** Keys of more accounts at the pod host; each sees its own pods alone. */
   otherPodhostKeys?: string[] | undefined
+  /** Requests to the pod host that its fault `slow` has held up so far. */
+  podhostHeld?: number
   /** The key that the embeddings service asks for; any or none will do where nothing is said. */
   embeddingsKey?: string | undefined
 }

@@ -285,6 +285,7 @@ test('a text that Postgres cannot hold is the fault of its sender', async (t) =>
     ['{"query":"x","more":[{"a\\u0000":1}]}', 'request.nul'],
     ['{"query":"a\\ud800b"}', 'request.surrogate'],
     ['{"query":"x","more":{"\\udfff":""}}', 'request.surrogate'],
+    [`{"query":"x","more":${'['.repeat(50_000)}${']'.repeat(50_000)}}`, 'request.too_deep'],
   ] as const) {
     const reply = await post(url, body, JSON_TYPE)
     assert.deepEqual([reply.status, reply.body.code, lines.length], [400, code, 0], body)

@@ -1,19 +1,24 @@
 import { AppError } from './errors.ts'
 
+/** Deepest nesting: whatever walks through a value, here or in Postgres, then has stack enough. */
+const MOST_DEPTH = 200
+
 /**
  * Throws 400 where a text in `value` holds what Postgres cannot keep: U+0000, or half of a surrogate pair,
- * which would be stored as another character or not at all. Bytes and lists of numbers are not looked through.
+ * which would be stored as another character or not at all; and where it is nested too deep to be walked through.
+ * Bytes and lists of numbers are not looked through.
  */
-export function checkStorable(value: unknown): void {
+export function checkStorable(value: unknown, depth = 0): void {
   if (typeof value === 'string') checkText(value)
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return
+  if (depth > MOST_DEPTH) throw tooDeep()
   if (Array.isArray(value)) {
-    if (typeof value[0] !== 'number') for (const item of value) checkStorable(item)
+    if (typeof value[0] !== 'number') for (const item of value) checkStorable(item, depth + 1)
     return
   }
   for (const [name, item] of Object.entries(value)) {
     checkText(name)
-    checkStorable(item)
+    checkStorable(item, depth + 1)
   }
 }
 
@@ -31,3 +36,10 @@ function checkText(text: string) {
       'Text must not hold half of a surrogate pair (U+D800 to U+DFFF); send well-formed Unicode',
     )
 }
+
+const tooDeep = () =>
+  new AppError(
+    'invalid',
+    'request.too_deep',
+    `Objects and lists may be nested ${MOST_DEPTH} deep; send a flatter body`,
+  )

@@ -1,10 +1,9 @@
-import { generateKeyPairSync, randomBytes, randomInt } from 'node:crypto'
-import type { AddressInfo } from 'node:net'
+import { randomBytes, randomInt } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { openPodhostOfficial } from '@guildhall/sandbox/podhost/official'
 import { cleanUp } from '@guildhall/service/testing'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
-import ssh2 from 'ssh2'
+import { hostKeyServer } from './testing-host-key.ts'
 
 export const PODHOST_KEY = 'podhost-key'
 
@@ -194,34 +193,3 @@ const problem = (reply: FastifyReply, status: number, detail: string) =>
     .code(status)
     .type('application/problem+json')
     .send(JSON.stringify({ title: 'Refused', status, detail }))
-
-/** An SSH server that has a host key and nothing else. */
-async function hostKeyServer(t: Pick<TestContext, 'after'>) {
-  const guests = { came: 0 }
-  const listening = async () => {
-    // in the oldest of formats: what ssh2 itself generates, it cannot always read
-    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    const pem = privateKey.export({ format: 'pem', type: 'sec1' }).toString()
-    const server = new ssh2.Server({ hostKeys: [pem] }, (client) => {
-      guests.came++
-      client.on('error', () => {}).on('authentication', (context) => context.reject())
-    })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    cleanUp(t, async () => void server.close())
-    const { port } = server.address() as AddressInfo
-    const parsed = ssh2.utils.parseKey(pem)
-    if (parsed instanceof Error) throw parsed
-    const key = `${parsed.type} ${parsed.getPublicSSH().toString('base64')}`
-    return { host: '127.0.0.1', port, key }
-  }
-  const first = await listening()
-  return {
-    ...first,
-    /** How often somebody connected. */
-    guests,
-    /** From now on another machine answers at the pods' address. */
-    async change() {
-      Object.assign(this, await listening())
-    },
-  }
-}

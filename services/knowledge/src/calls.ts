@@ -1,9 +1,11 @@
 import { answer } from '@guildhall/bus/calls'
 import type { Bus } from '@guildhall/bus/connect'
+import { embedTexts } from '@guildhall/contracts/embeddings'
 import { findRebuild } from '@guildhall/contracts/knowledge'
 import { findKnowledgeSettings } from '@guildhall/contracts/knowledge-settings'
 import { purgeOrgOf } from '@guildhall/contracts/orgs'
 import type { Deps } from './deps.ts'
+import { embedFor } from './embeddings/embed.ts'
 import { rebuildProgress } from './indexing/rebuild.ts'
 import { ownSettings } from './settings/effective.ts'
 import { purgeSources } from './sources/purge.ts'
@@ -17,5 +19,6 @@ export function answerCalls(bus: Bus, deps: Deps) {
   answer(bus, findKnowledgeSettings, async ({ org_id }) => ({
     own: await ownSettings(deps.db, org_id),
   }))
+  answer(bus, embedTexts, async (asked) => ({ embedded: await embedFor(deps, asked) }))
   answer(bus, findRebuild, async () => ({ rebuild: await rebuildProgress(deps.db) }))
 }

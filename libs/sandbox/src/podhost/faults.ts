@@ -8,7 +8,8 @@ const SLOW_MS = 15_000
 const QUOTA = 60
 
 /** Puts the quota's headers on an answer, and refuses as the world's faults say. */
-export async function podhostFault({ faults }: World, req: FastifyRequest, reply: FastifyReply) {
+export async function podhostFault(world: World, req: FastifyRequest, reply: FastifyReply) {
+  const { faults } = world
   const limited = faults.podhost === 'rate_limited'
   const wait = faults.podhostRetryAfterSeconds ?? 1
   reply.headers({
@@ -19,6 +20,7 @@ export async function podhostFault({ faults }: World, req: FastifyRequest, reply
     case 'down':
       return refuse(reply, 503, 'upstream temporarily unavailable')
     case 'slow':
+      world.podhostHeld = (world.podhostHeld ?? 0) + 1
       await sleep(faults.podhostSlowMs ?? SLOW_MS)
       return undefined
     case 'rate_limited':

@@ -5,15 +5,16 @@ import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { ask } from '@guildhall/bus/calls'
 import { deployApp } from '@guildhall/contracts/apps'
-import { purgeOrgOf } from '@guildhall/contracts/orgs'
+import { endPods, purgeOrgOf } from '@guildhall/contracts/orgs'
 import { cleanUp, clientAs, until } from '@guildhall/service/testing'
 import { ci, params, type TestApps, testApps } from './testing-apps.ts'
 
 const MINUTE_MS = 60_000
-type Faults = TestApps['sandboxWorld']['faults']
+type World = TestApps['sandboxWorld']
+type Faults = World['faults']
 
-/** Deploys in a process of its own, which is killed as soon as the deployment is committed. */
-async function killedDeploy(t: TestContext, apps: TestApps) {
+/** Deploys in a process of its own, which is killed when the deployment is committed and `at` has come. */
+async function killedDeploy(t: TestContext, apps: TestApps, at: () => boolean) {
   const child = spawn(process.execPath, [new URL('../main.ts', import.meta.url).pathname], {
     env: { ...apps.settings },
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -27,23 +28,27 @@ async function killedDeploy(t: TestContext, apps: TestApps) {
   const client = clientAs(url ?? assert.fail(), apps.settings.INTERNAL_KEY, ci())
   const sent = client.call(deployApp, { params, body: { tag: 'v1' } })
   const lost = assert.rejects(sent)
-  await until(async () => (await apps.states()).length === 1)
+  await until(async () => (await apps.states()).length === 1 && at())
   child.kill('SIGKILL')
   await Promise.all([lost, once(child, 'exit')])
 }
 
-async function afterKill(t: TestContext, faults: Faults) {
+async function afterKill(t: TestContext, faults: Faults, at: (world: World) => boolean) {
   const apps = await testApps(t)
   await apps.register()
   Object.assign(apps.sandboxWorld.faults, faults)
-  await killedDeploy(t, apps)
+  await killedDeploy(t, apps, () => at(apps.sandboxWorld))
   apps.sandboxWorld.faults.podhost = undefined
   assert.deepEqual(await apps.states(), ['v1 deploying'])
   return apps
 }
 
 test('a deploy whose process is killed while the host makes the pod is finished by another', async (t) => {
-  const apps = await afterKill(t, { podhost: 'slow', podhostSlowMs: 1_500 })
+  const apps = await afterKill(
+    t,
+    { podhost: 'slow', podhostSlowMs: 1_500 },
+    (world) => world.podhostHeld === 1,
+  )
   await apps.running()
   apps.clock.ahead = 2 * MINUTE_MS
   await apps.check()
@@ -53,7 +58,11 @@ test('a deploy whose process is killed while the host makes the pod is finished 
 })
 
 test('a deploy whose process is killed before the host heard of it fails with its reason and blocks nothing', async (t) => {
-  const apps = await afterKill(t, { podhost: 'rate_limited', podhostRetryAfterSeconds: 5 })
+  const apps = await afterKill(
+    t,
+    { podhost: 'rate_limited', podhostRetryAfterSeconds: 5 },
+    () => true,
+  )
   apps.clock.ahead = 2 * MINUTE_MS
   await apps.check()
   assert.deepEqual(await apps.states(), ['v1 deploying'], 'the host may still show the pod')
@@ -90,6 +99,7 @@ test('a purge takes the apps of an org, their deployments and their pods', async
   await apps.register()
   assert.equal((await apps.ci.call(deployApp, { params, body: { tag: 'v1' } })).status, 202)
   const purge = () => ask(apps.auth, purgeOrgOf('compute'), { org_id: 1 })
+  assert.deepEqual((await ask(apps.auth, endPods, { org_id: 1 })).left, [])
   await purge()
   await purge()
   for (const table of ['apps', 'deployments', 'pods'] as const)
