@@ -1,10 +1,9 @@
-import { generateKeyPairSync, randomBytes, randomInt } from 'node:crypto'
-import type { AddressInfo } from 'node:net'
+import { randomBytes, randomInt } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { openPodhostOfficial } from '@guildhall/sandbox/podhost/official'
 import { cleanUp } from '@guildhall/service/testing'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
-import ssh2 from 'ssh2'
+import { hostKeyServer } from './testing-host-key.ts'
 
 export const PODHOST_KEY = 'podhost-key'
 
@@ -17,11 +16,13 @@ interface Stood {
 
 /**
  * What goes wrong with the next request of a kind, once each. `lost` is a 500 after success; `stuck` is
- * never carried out and `unanswered` is, and neither is ever answered.
+ * never carried out and `unanswered` is, and neither is ever answered. `quotes` is a long refusal that
+ * ends with the environment that was sent.
  */
 export type Fault =
   | 'limited'
   | 'capacity'
+  | 'quotes'
   | 'lost'
   | 'garbage'
   | 'failing'
@@ -44,6 +45,8 @@ export async function testPodhost(t: Pick<TestContext, 'after'>) {
     wrong: [] as string[],
     /** Requests that are left without an answer. */
     waiting: 0,
+    /** Ends those: whoever asked learns nothing. */
+    hangUp: () => {},
     /** False where the official description is missing: then nothing was compared. */
     checked: differences !== undefined,
     ssh,
@@ -71,8 +74,9 @@ export async function testPodhost(t: Pick<TestContext, 'after'>) {
   })
   app.addHook('onSend', async (req, reply, answered) => {
     if (reply.getHeader('x-fault') === 'unanswered') return stay(reply, world)
-    if (!differences || reply.getHeader('x-fault')) return answered
     const contentType = String(reply.getHeader('content-type') ?? '') || null
+    const isLog = contentType?.startsWith('text/event-stream')
+    if (!differences || reply.getHeader('x-fault') || isLog) return answered
     const body = answered ? JSON.parse(String(answered)) : undefined
     const [path, sent] = [req.url.replace('/v2', ''), req.body]
     const { statusCode: status } = reply
@@ -85,10 +89,15 @@ export async function testPodhost(t: Pick<TestContext, 'after'>) {
   return { world, url: `${url}/v2` }
 }
 
-/** Whoever asked waits until they end. */
-function stay(reply: FastifyReply, world: { waiting: number }) {
+/** Whoever asked waits until they end, or `hangUp`. */
+function stay(reply: FastifyReply, world: Pick<World, 'waiting' | 'hangUp'>) {
   reply.hijack()
   world.waiting++
+  const others = world.hangUp
+  world.hangUp = () => {
+    others()
+    reply.raw.destroy()
+  }
   return new Promise<never>(() => {})
 }
 
@@ -100,7 +109,18 @@ function takeFault(faults: { at: string; fault: Fault }[], at: string): Fault | 
 const REFUSALS: Partial<Record<Fault, (reply: FastifyReply) => FastifyReply>> = {
   limited: (reply) => problem(reply.header('retry-after', '0'), 429, 'slow down'),
   capacity: (reply) => problem(reply, 400, 'no instances available'),
+  quotes: (reply) => problem(reply, 400, `${'-'.repeat(490)}${environmentIn(reply)}`),
   failing: (reply) => problem(reply, 500, 'upstream failure'),
+}
+
+const environmentIn = ({ request }: FastifyReply) =>
+  Object.values((request.body as { env: Record<string, string> }).env).join(' ')
+
+/** The states in which the host takes an action (podAction in the official description). */
+const FROM: Record<string, string[]> = {
+  start: ['EXITED', 'ERROR'],
+  stop: ['RUNNING', 'STARTING', 'PROVISIONING'],
+  restart: ['RUNNING'],
 }
 
 type World = Awaited<ReturnType<typeof testPodhost>>['world']
@@ -112,6 +132,12 @@ function podRoutes(app: FastifyInstance, world: Pick<World, 'pods' | 'ssh'>) {
   app.get<{ Params: { id: string } }>('/v2/pods/:id', async ({ params: { id } }, reply) => {
     const pod = world.pods.get(id)
     return pod ? shown(pod, world) : problem(reply, 404, 'pod not found')
+  })
+  app.get<{ Params: { id: string } }>('/v2/pods/:id/logs', async ({ params: { id } }, reply) => {
+    const pod = world.pods.get(id)
+    const line = `cannot run it\n with ${JSON.stringify(pod?.env)}`
+    const event = { ts: new Date().toISOString(), source: 'system', line }
+    return reply.type('text/event-stream').send(`data: ${JSON.stringify(event)}\n\n`)
   })
   app.post('/v2/pods', async (req, reply) => {
     const id = randomBytes(7).toString('hex')
@@ -131,8 +157,8 @@ function podRoutes(app: FastifyInstance, world: Pick<World, 'pods' | 'ssh'>) {
     async ({ params: { id }, body: { action } }, reply) => {
       const pod = world.pods.get(id)
       if (!pod) return problem(reply, 404, 'pod not found')
-      const from = action === 'start' ? ['EXITED', 'ERROR'] : ['RUNNING']
-      if (!from.includes(pod.status)) return problem(reply, 409, `the pod is ${pod.status}`)
+      if (!FROM[action]?.includes(pod.status))
+        return problem(reply, 409, `cannot ${action} a pod that is ${pod.status}`)
       pod.status = action === 'stop' ? 'EXITED' : 'RUNNING'
       if (action !== 'stop') pod.startedAt = new Date(Date.now() + randomInt(1e9)).toISOString()
       return shown(pod, world)
@@ -167,30 +193,3 @@ const problem = (reply: FastifyReply, status: number, detail: string) =>
     .code(status)
     .type('application/problem+json')
     .send(JSON.stringify({ title: 'Refused', status, detail }))
-
-/** An SSH server that has a host key and nothing else. */
-async function hostKeyServer(t: Pick<TestContext, 'after'>) {
-  const listening = async () => {
-    // in the oldest of formats: what ssh2 itself generates, it cannot always read
-    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    const pem = privateKey.export({ format: 'pem', type: 'sec1' }).toString()
-    const server = new ssh2.Server({ hostKeys: [pem] }, (client) =>
-      client.on('error', () => {}).on('authentication', (context) => context.reject()),
-    )
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    cleanUp(t, async () => void server.close())
-    const { port } = server.address() as AddressInfo
-    const parsed = ssh2.utils.parseKey(pem)
-    if (parsed instanceof Error) throw parsed
-    const key = `${parsed.type} ${parsed.getPublicSSH().toString('base64')}`
-    return { host: '127.0.0.1', port, key }
-  }
-  const first = await listening()
-  return {
-    ...first,
-    /** From now on another machine answers at the pods' address. */
-    async change() {
-      Object.assign(this, await listening())
-    },
-  }
-}

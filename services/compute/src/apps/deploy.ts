@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { forgetKey, oncePerKey } from '@guildhall/bus/idempotency'
 import { audit, enqueue } from '@guildhall/bus/outbox'
 import { appDeployFailed, type Deployment, type DryRun } from '@guildhall/contracts/apps'
@@ -9,6 +8,7 @@ import { isNotMade } from '../clients/podhost-errors.ts'
 import type { AppRow, LivePod } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import { deletePod, podByRecord } from '../pods/queries.ts'
+import { settled } from '../pods/settled.ts'
 import type { Deploying } from './asked.ts'
 import { hand } from './hand.ts'
 import { insertDeployment, type Wanted } from './intent.ts'
@@ -16,9 +16,6 @@ import { deploymentById, endDeployment, manifestOnPod, type WithPod } from './qu
 import { checkSameMachine, hidden, patchOf, podOf, type SecretValues } from './rules.ts'
 import { shownDeployment } from './shown.ts'
 
-/** How long a second request with the same Idempotency-Key waits for the first. */
-const PATIENCE_MS = 40_000
-const LOOK_EVERY_MS = 200
 const RETRY_SECONDS = 60
 
 export interface Started {
@@ -56,7 +53,7 @@ export async function deploy(
       refused(deps, { input, route }, { id, app }, error),
     )
   }
-  const deployment = shownDeployment(await settled(deps, id))
+  const deployment = shownDeployment(await handedOver(deps, id))
   return { deployment, pod_id: deployment.pod_id }
 }
 
@@ -120,15 +117,11 @@ async function found({ db }: Deps, id: string) {
 }
 
 /** The deployment, once whoever gives it to the host is done. */
-async function settled(deps: Deps, id: string) {
-  const end = performance.now() + PATIENCE_MS
-  for (;;) {
+const handedOver = (deps: Deps, id: string) =>
+  settled(async () => {
     const row = await found(deps, id)
-    if (row.handed_at || row.state !== 'deploying') return row
-    if (performance.now() > end) throw unclear(undefined)
-    await wait(LOOK_EVERY_MS)
-  }
-}
+    return row.handed_at || row.state !== 'deploying' ? row : undefined
+  }, unclear)
 
 const unclear = (cause: unknown) =>
   new AppError(

@@ -1,13 +1,13 @@
 import type { audit } from '@guildhall/bus/outbox'
 import { AppError } from '@guildhall/service/errors'
-import { isNotMade } from '../clients/podhost-errors.ts'
+import { type Hide, isNotMade } from '../clients/podhost-errors.ts'
 import type { HostPod } from '../clients/podhost-shapes.ts'
 import type { LivePod, PodRow } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import { adopt, podOfRecord } from '../pods/adopt.ts'
 import { podByRecord } from '../pods/queries.ts'
 import { markHanded, type Waiting } from './queries.ts'
-import { machineOfApp, patchOf, podOf, type SecretValues, withoutSecrets } from './rules.ts'
+import { hider, machineOfApp, patchOf, podOf, type SecretValues, withoutSecrets } from './rules.ts'
 
 type By = Parameters<typeof audit>[1]
 
@@ -50,7 +50,7 @@ async function make(deps: Deps, handing: Handing, row: PodRow) {
   const { podhost, log } = deps
   const { org_id } = row
   const wanted = podOf(row.name, askedOf(handing, row.id))
-  const pod = await podhost.create(org_id, wanted).catch(async (error) => {
+  const pod = await podhost.create(org_id, wanted, hider(handing.secrets)).catch(async (error) => {
     if (isNotMade(error)) throw error
     const said = withoutSecrets(error, handing.secrets)
     log.warn({ err: said, record: row.id }, 'The pod host gave no clear answer about a pod')
@@ -78,9 +78,10 @@ async function change(deps: Deps, handing: Handing, row: LivePod) {
     .where('id', '=', deployment.id)
     .execute()
   const patch = patchOf(askedOf(handing, row.id))
-  if (!(await podhost.change(row.org_id, row.pod_id, patch))) throw podGone(row)
-  live.forget()
-  const restarted = await restart(deps, row, pod.status)
+  const hide = hider(handing.secrets)
+  if (!(await podhost.change(row.org_id, row.pod_id, patch, hide))) throw podGone(row)
+  live.forget(row.org_id)
+  const restarted = await restart(deps, row, pod.status, hide)
   await db.transaction().execute(async (trx) => {
     await trx
       .updateTable('pods')
@@ -92,17 +93,17 @@ async function change(deps: Deps, handing: Handing, row: LivePod) {
 }
 
 /** Has a pod run what it was changed to; false where the host cannot do so in the state it is in. */
-export async function restart(deps: Deps, row: LivePod, status: HostPod['status']) {
+export async function restart(deps: Deps, row: LivePod, status: HostPod['status'], hide?: Hide) {
   if (!['RUNNING', 'EXITED', 'ERROR'].includes(status)) return false
   const action = status === 'RUNNING' ? 'restart' : 'start'
   try {
-    const moved = await deps.podhost.act(row.org_id, row.pod_id, action)
+    const moved = await deps.podhost.act(row.org_id, row.pod_id, action, hide)
     if (!moved) throw podGone(row)
   } catch (error) {
     if (error instanceof AppError && error.code === 'pod.wrong_state') return false
     throw error
   }
-  deps.live.forget()
+  deps.live.forget(row.org_id)
   await deps.db.transaction().execute((trx) => deps.hostKeys.unpin(trx, row))
   return true
 }

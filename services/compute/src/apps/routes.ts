@@ -27,6 +27,7 @@ import type { Deps } from '../deps.ts'
 import { openSessions, podByRecord } from '../pods/queries.ts'
 import { DEGRADED, PODHOST } from '../pods/routes.ts'
 import { shownPod } from '../pods/shown.ts'
+import { whyError } from '../pods/why-error.ts'
 import type { Deploying, OfApp } from './asked.ts'
 import { deploy, type Started } from './deploy.ts'
 import { appByName, appsOfOrg, deploymentsOf, lastHealthy } from './queries.ts'
@@ -88,15 +89,16 @@ export function appRoutes(app: App, deps: Deps) {
   deployRoutes(app, deps)
 }
 
-function podRoutes(app: App, { db, live }: Deps) {
+function podRoutes(app: App, deps: Deps) {
+  const { db, live } = deps
   const read = async ({ org, params }: OfApp) => {
     const found = await appByName(db, org.id, params.name)
     const row = found.pod ? await podByRecord(db, found.pod) : undefined
     if (!row?.pod_id) throw noPodYet(params.name)
+    const pod = { ...row, pod_id: row.pod_id }
     const seen = await live.nowOrUnknown(org.id)
-    const sessions = await openSessions(db, [row])
-    const pod = shownPod({ ...row, pod_id: row.pod_id }, seen, sessions.get(row.id))
-    return { pod, degraded: !seen }
+    const [open, why] = await Promise.all([openSessions(db, [row]), whyError(deps, pod, seen)])
+    return { pod: shownPod(pod, seen, { sessions: open.get(row.id), why }), degraded: !seen }
   }
   app.implement(getAppPod, async (input, reply) => {
     const { pod, degraded } = await read(input)

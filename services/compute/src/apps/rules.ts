@@ -1,6 +1,7 @@
 import type { Manifest } from '@guildhall/contracts/app-manifest'
 import type { Machine } from '@guildhall/contracts/compute'
 import { AppError } from '@guildhall/service/errors'
+import type { Hide } from '../clients/podhost-errors.ts'
 import type { HostPodPatch, NewHostPod } from '../clients/podhost-shapes.ts'
 import { RECORD_ENV } from '../pods/rules.ts'
 
@@ -61,15 +62,20 @@ export function hidden<B extends { env: Record<string, string> }>(body: B, manif
   return { ...body, env }
 }
 
-/** An error that may quote what was sent, without the values of secrets: the pod host gives reasons of its own. */
-export function withoutSecrets(error: unknown, secrets: SecretValues): unknown {
-  if (!(error instanceof AppError)) return error
+/** Takes the values of secrets out of a text, also where they are quoted as JSON. */
+export function hider(secrets: SecretValues): Hide {
   // the longest first: one may be the beginning of another
   const values = Object.values(secrets)
     .filter((value) => value !== '')
     .sort((a, b) => b.length - a.length)
   const quoted = values.flatMap((value) => [value, JSON.stringify(value).slice(1, -1)])
-  const message = quoted.reduce((text, value) => text.replaceAll(value, HIDDEN), error.message)
+  return (text) => quoted.reduce((left, value) => left.replaceAll(value, HIDDEN), text)
+}
+
+/** An error that may quote what was sent, without the values of secrets: the pod host gives reasons of its own. */
+export function withoutSecrets(error: unknown, secrets: SecretValues): unknown {
+  if (!(error instanceof AppError)) return error
+  const message = hider(secrets)(error.message)
   if (message === error.message) return error
   const { kind, code, retryAfter } = error
   return new AppError(kind, code, message, retryAfter === undefined ? {} : { retryAfter })

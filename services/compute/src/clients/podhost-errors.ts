@@ -54,34 +54,40 @@ const UNREADABLE =
 
 export const unreadable = () => new AppError('upstream', 'podhost.unreadable', UNREADABLE)
 
-function reasonOf(answer: OutboundAnswer): string {
+/** Takes out of a text what nobody may read. */
+export type Hide = (text: string) => string
+
+const asItIs: Hide = (text) => text
+
+/** Nothing is cut before it is hidden: half a secret would not be known for one. */
+function reasonOf(answer: OutboundAnswer, hide: Hide): string {
   try {
     const { detail, errors = [] } = HostProblem.parse(answer.json())
-    return [detail, ...errors].join('; ').slice(0, MOST_REASON_CHARS)
+    return hide([detail, ...errors].join('; ')).slice(0, MOST_REASON_CHARS)
   } catch {
     return `it answered ${answer.status} without a reason`
   }
 }
 
-export const refused = (answer: OutboundAnswer) =>
+export const refused = (answer: OutboundAnswer, hide = asItIs) =>
   new AppError(
     'invalid',
     'podhost.refused',
-    `The pod host refuses this: ${reasonOf(answer)}. Change the values, or try again where it has no capacity.`,
+    `The pod host refuses this: ${reasonOf(answer, hide)}. Change the values, or try again where it has no capacity.`,
   )
 
-export const wrongState = (action: string, answer: OutboundAnswer) =>
+export const wrongState = (action: string, answer: OutboundAnswer, hide = asItIs) =>
   new AppError(
     'conflict',
     'pod.wrong_state',
-    `The pod host does not ${action} the pod: ${reasonOf(answer)}. Read its status; where it has no capacity, try again later or make a pod of another kind.`,
+    `The pod host does not ${action} the pod: ${reasonOf(answer, hide)}. Read its status; where it has no capacity, try again later or make a pod of another kind.`,
   )
 
-export const failed = (answer: OutboundAnswer) =>
+export const failed = (answer: OutboundAnswer, hide = asItIs) =>
   new AppError(
     'upstream',
     'podhost.failed',
-    `The pod host failed: ${reasonOf(answer)}. Look at its status page, and try again in a minute.`,
+    `The pod host failed: ${reasonOf(answer, hide)}. Look at its status page, and try again in a minute.`,
     { retryAfter: RETRY_SECONDS },
   )
 

@@ -24,6 +24,9 @@ export const HostProblem = z.object({
   errors: z.array(z.string()).optional(),
 })
 
+/** One event of a pod's log stream. */
+export const HostLogLine = z.object({ line: z.string() })
+
 /** Body of POST /pods; exactly one of gpu and cpu. */
 export interface NewHostPod {
   name: string

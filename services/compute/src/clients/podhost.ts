@@ -3,12 +3,14 @@ import type { z } from 'zod'
 import {
   explained,
   failed,
+  type Hide,
   keyRefused,
   notConnected,
   refused,
   unreadable,
   wrongState,
 } from './podhost-errors.ts'
+import { lastLogLine } from './podhost-log.ts'
 import { HostPod, type HostPodPatch, HostPods, type NewHostPod } from './podhost-shapes.ts'
 
 /** Making and changing a pod takes the host so much longer than anything else. */
@@ -34,7 +36,8 @@ interface Options {
 
 /**
  * The pod host's REST API v2, each org with its own key. Throws `podhost.refused` (400) with the host's
- * reason, `podhost.not_connected` (503) for an org without a key, and else 502.
+ * reason, `podhost.not_connected` (503) for an org without a key, and else 502. `hide` takes out of that
+ * reason what nobody may read: the host may quote what it was sent.
  */
 export function createPodHost({ url, timeoutMs, keyOf }: Options) {
   const slowMs = SLOW_TIMES * timeoutMs
@@ -72,7 +75,7 @@ export function createPodHost({ url, timeoutMs, keyOf }: Options) {
     },
 
     /** Retried only where the host asks for patience (429): a second sending could make a second pod. */
-    async create(orgId: number, body: NewHostPod): Promise<HostPod> {
+    async create(orgId: number, body: NewHostPod, hide?: Hide): Promise<HostPod> {
       const answer = await send({
         orgId,
         path: '/pods',
@@ -81,30 +84,37 @@ export function createPodHost({ url, timeoutMs, keyOf }: Options) {
         timeoutMs: slowMs,
         accept: [...REFUSALS, ...SERVER_ERRORS],
       })
-      if (REFUSALS.includes(answer.status)) throw refused(answer)
-      if (answer.status >= 500) throw failed(answer)
+      if (REFUSALS.includes(answer.status)) throw refused(answer, hide)
+      if (answer.status >= 500) throw failed(answer, hide)
       return read(HostPod, answer)
     },
 
     /** Sets what the pod runs from its next start on; nothing where the host does not know it. Sent twice it is the same. */
-    async change(orgId: number, id: string, body: HostPodPatch): Promise<HostPod | undefined> {
+    async change(orgId: number, id: string, body: HostPodPatch, hide?: Hide) {
       const path = `/pods/${encodeURIComponent(id)}`
       const asked = { orgId, path, method: 'PATCH', body, idempotent: true }
       const answer = await send({ ...asked, timeoutMs: slowMs })
       if (answer.status === 404) return undefined
-      if (REFUSALS.includes(answer.status)) throw refused(answer)
+      if (REFUSALS.includes(answer.status)) throw refused(answer, hide)
       return read(HostPod, answer)
     },
 
     /** The pod as it is afterwards; nothing where the host does not know it. Throws 409 in the wrong state. */
-    async act(orgId: number, id: string, action: HostAction): Promise<HostPod | undefined> {
+    async act(orgId: number, id: string, action: HostAction, hide?: Hide) {
       const path = `/pods/${encodeURIComponent(id)}/action`
       const asked = { orgId, path, method: 'POST', body: { action } }
       const answer = await send({ ...asked, accept: [...REFUSALS, ...SERVER_ERRORS] })
       if (answer.status === 404) return undefined
-      if ([400, 409, 422].includes(answer.status)) throw wrongState(action, answer)
-      if (answer.status >= 500) throw failed(answer)
+      if ([400, 409, 422].includes(answer.status)) throw wrongState(action, answer, hide)
+      if (answer.status >= 500) throw failed(answer, hide)
       return read(HostPod, answer)
+    },
+
+    /** The last line of the host's own log of a pod; nothing where it says none at once. */
+    async lastLine(orgId: number, id: string, hide: Hide): Promise<string | undefined> {
+      const key = await keyOf(orgId)
+      const path = `/pods/${encodeURIComponent(id)}`
+      return key && lastLogLine(base + path, { authorization: `Bearer ${key}` }, hide)
     },
 
     /** Deletes the pod and its volume; a pod that the host does not know is as good as deleted. */

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { acceptHostKey, actOnPod, changePodAccess, getPod } from '@guildhall/contracts/compute'
+import {
+  acceptHostKey,
+  actOnPod,
+  changePodAccess,
+  createPod,
+  getPod,
+} from '@guildhall/contracts/compute'
 import { connectToPod, listMyPods } from '@guildhall/contracts/connect'
 import { until } from '@guildhall/service/testing'
 import {
@@ -13,6 +19,7 @@ import {
   testCompute,
 } from '../testing.ts'
 import { openSsh } from '../testing-openssh.ts'
+import { PODHOST_KEY } from '../testing-podhost.ts'
 
 const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHcWQ6mQn5vUDGwsO4j1bZbrbzU1CLsGBrRFYOkLRSxM'
 const at = (pod_id: string) => ({ params: { org: 'org1', pod_id } })
@@ -25,6 +32,10 @@ async function connected(compute: TestCompute, pod: string, who = member()) {
   assert.ok(reply.status === 200, JSON.stringify(reply.body))
   return reply.body
 }
+
+/** The extensions in what `ssh-keygen -L` tells, which writes them last. */
+const extensionsIn = (said: string[]) =>
+  said.slice(said.indexOf('Extensions:') + 1).filter((line) => line !== '')
 
 test('a member gets a certificate that leads to their own account, an officer one that is root', async (t) => {
   const [compute, ssh] = [await testCompute(t), await openSsh(t)]
@@ -41,13 +52,13 @@ test('a member gets a certificate that leads to their own account, an officer on
     `Key ID: "chat:${MEMBER}:ada"`,
   ])
     assert.ok(said.includes(line), said.join('\n'))
-  assert.ok(!said.includes('permit-agent-forwarding'))
+  assert.deepEqual(extensionsIn(said), ['permit-port-forwarding', 'permit-pty'])
   const root = await connected(compute, id, member(OFFICER, 'grace'))
   assert.equal(root.is_admin, true)
   const rootSaid = await ssh.read(root.certificate)
-  assert.ok(
-    rootSaid.includes('permit-agent-forwarding') && rootSaid.includes('Critical Options: (none)'),
-  )
+  assert.ok(rootSaid.includes('Critical Options: (none)'))
+  const agent = 'permit-agent-forwarding'
+  assert.deepEqual(extensionsIn(rootSaid), [agent, 'permit-port-forwarding', 'permit-pty'])
   const rows = await compute.db.selectFrom('certificates').selectAll().orderBy('serial').execute()
   assert.deepEqual(
     rows.map(({ is_admin }) => is_admin),
@@ -103,6 +114,49 @@ test('a host key that changes within a start is refused until an officer accepts
   await compute.world.ssh.change()
   await client.call(actOnPod, { ...at(id), body: { action: 'restart' } })
   assert.equal((await connected(compute, id)).port, compute.world.ssh.port)
+})
+
+test('a start or restart frees the pinned host key, what changes nothing does not', async (t) => {
+  const compute = await testCompute(t)
+  const { id } = await madePod(compute, { is_public: true })
+  const client = compute.as(officer())
+  const pinned = async () => {
+    const reply = await client.call(getPod, at(id))
+    return reply.status === 200 && reply.body.pod.host_key !== null
+  }
+  for (const actions of [['restart'], ['stop', 'start']] as const) {
+    await connected(compute, id)
+    await client.call(actOnPod, { ...at(id), body: { action: 'start' } })
+    assert.equal(await pinned(), true, 'it ran already')
+    for (const action of actions) await client.call(actOnPod, { ...at(id), body: { action } })
+    assert.equal(await pinned(), false, actions.join())
+  }
+})
+
+test('what is known of one pod and one club is kept while another pod and club are changed', async (t) => {
+  const compute = await testCompute(t)
+  compute.secrets.set(2, PODHOST_KEY)
+  const [mine, other] = [await madePod(compute, { is_public: true }), await madePod(compute)]
+  await connected(compute, mine.id)
+  const { guests } = compute.world.ssh
+  const before = guests.came
+  const restart = { ...at(other.id), body: { action: 'restart' as const } }
+  assert.equal((await compute.as(officer()).call(actOnPod, restart)).status, 200)
+  await connected(compute, mine.id)
+  assert.equal(guests.came, before, 'the host key is not read again')
+
+  const rival = { params: { org: 'org2' }, body: {} }
+  const lists = () => compute.world.asked.filter((one) => one === 'GET /v2/pods').length
+  const listMine = () => compute.as(member()).call(listMyPods, { params: { org: 'org1' } })
+  // what is known of pods is two seconds old at most: a slow machine may need more than one try
+  await until(async () => {
+    await listMine()
+    const made = await compute.as(officer(2)).call(createPod, rival)
+    assert.equal(made.status, 201)
+    const asked = lists()
+    await listMine()
+    return lists() === asked
+  })
 })
 
 test('without pinning nothing is read from the pod', async (t) => {

@@ -26,8 +26,10 @@ const startOf = ({ startedAt }: HostPod) => startedAt ?? ''
  * off, nothing is read and nothing pinned.
  */
 export function createHostKeys({ db, config }: { db: Db; config: Config }) {
-  /** Part of each key: what was read before a start of ours, or before a key was accepted, is not looked at after it. */
+  /** Each pod's last start of ours or accepted key, part of its key: what was read before is not looked at after it. */
+  const lastStarts = new LRUCache<string, number>({ max: PODS_KEPT, ttl: 2 * KEPT_MS })
   let starts = 0
+  const forget = ({ id }: LivePod) => void lastStarts.set(id, ++starts)
   type Reading = { row: LivePod; pod: HostPod; address: SshAddress }
   const known = new LRUCache<string, string, Reading>({
     max: PODS_KEPT,
@@ -39,7 +41,7 @@ export function createHostKeys({ db, config }: { db: Db; config: Config }) {
     },
   })
   const placeOf = ({ row, pod, address }: Reading) =>
-    JSON.stringify([row.id, startOf(pod), address.host, address.port, starts])
+    JSON.stringify([row.id, startOf(pod), address.host, address.port, lastStarts.get(row.id) ?? 0])
 
   return {
     /** The key that the pod shows and that is pinned. Throws 502 `pod.host_key_changed` where these differ. */
@@ -52,7 +54,7 @@ export function createHostKeys({ db, config }: { db: Db; config: Config }) {
     /** Pins the key that the pod shows now, if it is the one that an officer saw; else throws 409. */
     async accept(trx: Trx, row: LivePod, pod: HostPod, seen: { key: string; fingerprint: string }) {
       if (fingerprintOfLine(seen.key) !== seen.fingerprint) throw another(seen.key)
-      starts++ // the key before it may still be kept
+      forget(row) // the key before it may still be kept
       await trx
         .updateTable('pods')
         .set({ host_key: seen.key, host_key_start: startOf(pod) })
@@ -62,7 +64,7 @@ export function createHostKeys({ db, config }: { db: Db; config: Config }) {
 
     /** At a start of ours: the key read next is pinned. */
     async unpin(trx: Trx, row: LivePod) {
-      starts++
+      forget(row)
       await trx
         .updateTable('pods')
         .set({ host_key: null, host_key_start: null })

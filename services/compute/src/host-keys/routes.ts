@@ -21,6 +21,6 @@ export function hostKeyRoutes(app: App, deps: Deps) {
     })
     const after = await podById(db, org.id, params.pod_id)
     const [seen, sessions] = [await live.recentOrUnknown(org.id), await openSessions(db, [after])]
-    return { pod: shownPod(after, seen, sessions.get(after.id)) }
+    return { pod: shownPod(after, seen, { sessions: sessions.get(after.id) }) }
   })
 }

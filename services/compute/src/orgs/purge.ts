@@ -17,7 +17,7 @@ export async function purgeOrg({ db, live, log }: Deps, orgId: number): Promise<
     for (const table of TABLES) await trx.deleteFrom(table).where('org_id', '=', orgId).execute()
     return pods.map(({ pod_id }) => pod_id)
   })
-  live.forget()
+  live.forget(orgId)
   if (left.length > 0)
     log.error(
       { org_id: orgId, pods: left },

@@ -14,6 +14,7 @@ import type { LivePod } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import { type Asked, type By, forgetAction, noteAction } from './asked.ts'
 import { deletePod } from './queries.ts'
+import { isAlready, tellHost } from './tell.ts'
 
 /** What is written of each action. */
 const DONE = {
@@ -50,17 +51,15 @@ export async function act(deps: Deps, pod: LivePod, action: PodAction, by: By): 
   }
 }
 
-/** Tells the host, and writes that it is done. May be repeated. */
+/**
+ * Tells the host, and writes that it is done; of a pod that is so already nothing is written. May be
+ * repeated.
+ */
 export async function carryOut(deps: Deps, pod: LivePod, asked: Asked): Promise<PodStatus> {
-  const { podhost, live } = deps
-  const { action } = asked
-  const told =
-    action === 'terminate'
-      ? podhost.remove(pod.org_id, pod.pod_id).then(() => 'TERMINATED' as const)
-      : podhost.act(pod.org_id, pod.pod_id, action).then((moved) => moved?.status)
-  const status = await told.finally(() => live.forget())
-  if (!status) throw gone(pod)
-  await done(deps, pod, asked)
+  const told = tellHost(deps, pod, asked.action)
+  const { status, moved } = await told.finally(() => deps.live.forget(pod.org_id))
+  if (moved) await done(deps, pod, asked)
+  else await forgetAction(deps.db, asked.id)
   return status
 }
 
@@ -76,9 +75,8 @@ export async function settle(deps: Deps, pod: LivePod, asked: Asked) {
 function hasHappened({ action, asked_at }: Asked, found: HostPod): boolean {
   switch (action) {
     case 'start':
-      return ['RUNNING', 'STARTING', 'PROVISIONING'].includes(found.status)
     case 'stop':
-      return ['EXITED', 'ERROR'].includes(found.status)
+      return isAlready(action, found.status)
     case 'restart':
       return Date.parse(found.startedAt ?? '') > asked_at.getTime()
     case 'terminate':
@@ -96,13 +94,6 @@ async function done({ db, hostKeys }: Deps, pod: LivePod, { id, action, asked_by
     await enqueue(trx, audit(DONE[action], asked_by, { id: pod.org_id }, { pod_id, name }))
   })
 }
-
-const gone = ({ name }: LivePod) =>
-  new AppError(
-    'conflict',
-    'pod.gone',
-    `The pod host does not know ${name} any more; terminate it to remove it from the list`,
-  )
 
 /** What ends costs is done later all the same; nothing is started later that nobody may wait for. */
 function unclear(action: PodAction, cause: AppError) {

@@ -26,7 +26,7 @@ export async function adopt(
     await enqueue(trx, audit(podCreated, by, { id: org_id }, { pod_id: pod.id, name }))
     return true
   })
-  live.forget()
+  live.forget(org_id)
   if (adopted || (await podByRecord(db, id))?.pod_id === pod.id) return
   log.warn({ pod_id: pod.id, record: id }, 'A pod of ours has no record any more; it is deleted')
   await podhost.remove(org_id, pod.id)

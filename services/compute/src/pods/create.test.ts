@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createPod, listPods, reconcilePods } from '@guildhall/contracts/compute'
+import { until } from '@guildhall/service/testing'
 import { madePod, officer, type TestCompute, testCompute } from '../testing.ts'
 import type { Fault } from '../testing-podhost.ts'
 
@@ -50,6 +51,19 @@ test('a pod whose answer was lost while the host could not be asked is adopted l
     [ours.id],
   )
   assert.equal(compute.world.pods.size, 3)
+})
+
+test('a pod whose record is gone before the host answered is deleted on the host', async (t) => {
+  const compute = await testCompute(t)
+  fail(compute, CREATE, 'unanswered')
+  const asked = make(compute)
+  await until(() => compute.world.waiting === 1)
+  await compute.db.deleteFrom('pods').execute()
+  assert.equal(compute.world.pods.size, 1)
+  compute.world.hangUp()
+  const reply = await asked
+  assert.ok(reply.status === 409 && reply.body.code === 'pod.not_made')
+  assert.equal(compute.world.pods.size, 0)
 })
 
 test('a refusal leaves nothing behind and gives the reason of the host; 429 is waited for', async (t) => {

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { forgetKey, oncePerKey } from '@guildhall/bus/idempotency'
 import { createPod } from '@guildhall/contracts/compute'
 import type { Input } from '@guildhall/contracts/route'
@@ -12,10 +11,8 @@ import { podImageOf } from '../settings/queries.ts'
 import { adopt, podOfRecord } from './adopt.ts'
 import { deletePod, insertIntent, podByRecord } from './queries.ts'
 import { hostPodOf, imageOf, machineOf, newName } from './rules.ts'
+import { settled } from './settled.ts'
 
-/** How long a second request with the same Idempotency-Key waits for the first. */
-const PATIENCE_MS = 40_000
-const LOOK_EVERY_MS = 200
 /** The job that adopts pods runs each minute. */
 const RETRY_SECONDS = 60
 
@@ -42,10 +39,10 @@ export async function makePod(deps: Deps, input: Asked): Promise<LivePod> {
       return { record: id }
     }),
   )
-  if (record !== id) return settled(deps, record)
+  if (record !== id) return liveOf(deps, record)
   const pod = await askHost(deps, input, intent, hostPodOf({ record, name, machine, env, keys }))
   await adopt(deps, intent, pod, caller)
-  return settled(deps, record)
+  return liveOf(deps, record)
 }
 
 /** The pod that the host made. Throws with the intent undone only where it is certain that there is none. */
@@ -73,16 +70,12 @@ async function askHost(
 }
 
 /** The pod of a record, once whoever makes it is done. */
-async function settled({ db }: Deps, record: string): Promise<LivePod> {
-  const end = performance.now() + PATIENCE_MS
-  for (;;) {
+const liveOf = ({ db }: Deps, record: string) =>
+  settled(async () => {
     const row = await podByRecord(db, record)
     if (!row) throw refusedMeanwhile()
-    if (row.state === 'live') return row as LivePod
-    if (performance.now() > end) throw unclear(undefined)
-    await wait(LOOK_EVERY_MS)
-  }
-}
+    return row.state === 'live' ? (row as LivePod) : undefined
+  }, unclear)
 
 const unclear = (cause: unknown) =>
   new AppError(

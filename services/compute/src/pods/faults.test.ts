@@ -153,6 +153,26 @@ test('no capacity and 429 leave nothing behind and say what to do', async (t) =>
   assert.deepEqual(await onHost(compute), [])
 })
 
+test('a pod that the host cannot run says why', async (t) => {
+  const compute = await testOnPods(t)
+  const reply = await compute.as(officer()).call(createPod, {
+    ...org,
+    body: { env: { PATH: '/evil' } },
+  })
+  assert.ok(reply.status === 201)
+  const { id } = reply.body.pod
+  await until(async () => (await listed(compute))[0]?.status === 'ERROR', 30_000)
+  const log = await fetch(`${compute.sandbox.podhostUrl}/pods/${id}/logs`, {
+    headers: { authorization: `Bearer ${compute.sandbox.world.keys.podhost}` },
+  })
+  const [, said = assert.fail()] = /.*"line":"([^"\\]+)/.exec(await log.text()) ?? []
+  const seen = await compute.as(officer()).call(getPod, at(id))
+  assert.ok(seen.status === 200)
+  const { warning = '' } = seen.body.pod
+  assert.ok(warning.includes(`its log there ends with: ${said}`), `${warning} / ${said}`)
+  assert.match((await listed(compute))[0]?.warning ?? '', /Read the pod alone/)
+})
+
 test('a pod that one listing misses is stopped after its session all the same', async (t) => {
   const compute = await testOnPods(t)
   const { id } = await runningPodOf(compute)

@@ -15,14 +15,16 @@ export type LivePods = ReturnType<typeof createLive>
 
 /** Reads all pods of an org at once; members who ask at the same time share one request to the host. */
 export function createLive(podhost: PodHost, log: Log) {
-  /** Part of each key: what was read before an action of ours is not looked at after it. */
+  /** Each org's last action of ours, part of its key: what was read before is not looked at after it. */
+  const lastActions = new LRUCache<number, number>({ max: ORGS_KEPT })
   let actions = 0
   const recent = new LRUCache<string, ReadonlyMap<string, HostPod>, number>({
     max: ORGS_KEPT,
     ttl: RECENT_MS,
     fetchMethod: (_key, _stale, { context: orgId }) => read(orgId),
   })
-  const shared = (orgId: number) => kept(recent, `${orgId} ${actions}`, { context: orgId })
+  const shared = (orgId: number) =>
+    kept(recent, `${orgId} ${lastActions.get(orgId) ?? 0}`, { context: orgId })
 
   return {
     /** Throws where the host does not answer. At most two seconds old. */
@@ -34,8 +36,8 @@ export function createLive(podhost: PodHost, log: Log) {
     /** As the host says now. */
     nowOrUnknown: (orgId: number): Promise<Seen> => known(read(orgId)),
 
-    /** After an action of ours. */
-    forget: () => void actions++,
+    /** After an action of ours on a pod of this org. */
+    forget: (orgId: number) => void lastActions.set(orgId, ++actions),
   }
 
   async function read(orgId: number) {

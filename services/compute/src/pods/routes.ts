@@ -16,6 +16,7 @@ import { makePod } from './create.ts'
 import type { Seen } from './live.ts'
 import { openSessions, podById, podsOfOrg, setAccess } from './queries.ts'
 import { shownPod } from './shown.ts'
+import { whyError } from './why-error.ts'
 
 /** The header of an answer in which a part is unknown, because whoever knows it is silent. */
 export const DEGRADED = 'x-degraded'
@@ -32,7 +33,7 @@ export function podRoutes(app: App, deps: Deps) {
     const seen: Seen = items.length > 0 ? await live.nowOrUnknown(org.id) : new Map()
     if (!seen) reply.header(DEGRADED, PODHOST)
     const sessions = await openSessions(db, items)
-    const pods = items.map((row) => shownPod(row, seen, sessions.get(row.id)))
+    const pods = items.map((row) => shownPod(row, seen, { sessions: sessions.get(row.id) }))
     return reply.code(200).send({ pods, next_cursor })
   })
 
@@ -70,7 +71,7 @@ export function podRoutes(app: App, deps: Deps) {
 
   async function one(row: LivePod) {
     const seen = await live.nowOrUnknown(row.org_id)
-    const sessions = await openSessions(db, [row])
-    return { pod: shownPod(row, seen, sessions.get(row.id)), seen }
+    const [open, why] = await Promise.all([openSessions(db, [row]), whyError(deps, row, seen)])
+    return { pod: shownPod(row, seen, { sessions: open.get(row.id), why }), seen }
   }
 }

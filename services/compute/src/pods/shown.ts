@@ -18,10 +18,21 @@ export function liveOf({ pod_id }: LivePod, seen: Seen) {
   }
 }
 
+/** What is known of a pod beside its row and the host's list. */
+interface Known {
+  sessions?: SessionRow[] | undefined
+  /** What the host says last of one that it cannot run. */
+  why?: string | undefined
+}
+
 /** A pod as officers see it. */
-export function shownPod(row: LivePod, seen: Seen, sessions: SessionRow[] = []): Pod {
+export function shownPod(row: LivePod, seen: Seen, { sessions = [], why }: Known): Pod {
   const { pod_id, name, is_public, allowed_users, created_by, machine } = row
   const { status, host, port, cost_per_hour } = liveOf(row, seen)
+  const warnings = [
+    ...(status === 'ERROR' ? [inError(why)] : []),
+    ...(machine.volume_in_gb === 0 ? [NO_VOLUME] : []),
+  ]
   return {
     pod_id,
     id: pod_id,
@@ -37,9 +48,14 @@ export function shownPod(row: LivePod, seen: Seen, sessions: SessionRow[] = []):
     port,
     host_key: row.host_key && fingerprintOfLine(row.host_key),
     sessions: sessions.map((session) => shownSession(session, pod_id)),
-    ...(machine.volume_in_gb === 0 && { warning: NO_VOLUME }),
+    ...(warnings.length > 0 && { warning: warnings.join(' ') }),
   }
 }
+
+const inError = (why: string | undefined) =>
+  why === undefined
+    ? 'The pod host cannot run this pod. Read the pod alone for the last line of its log there.'
+    : `The pod host cannot run this pod; its log there ends with: ${why}. Start it again, or terminate it and make another without the cause.`
 
 /** The fingerprint of a key as it stands in known_hosts: type and base64. */
 export const fingerprintOfLine = (line: string) =>

@@ -1,11 +1,9 @@
 import type { PodStatus } from '@guildhall/contracts/compute'
 import type { SessionRow } from '../db.ts'
+import { DOWN, UP } from '../pods/tell.ts'
 
 /** How long before a session its pod is started (interface.md, Limits). */
 export const LEAD_MS = 10 * 60_000
-
-const UP: PodStatus[] = ['RUNNING', 'STARTING', 'PROVISIONING']
-const DOWN: PodStatus[] = ['EXITED', 'ERROR']
 
 /** What the schedule is to do with one pod. */
 export interface Plan {

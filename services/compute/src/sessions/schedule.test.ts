@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { actOnPod } from '@guildhall/contracts/compute'
+import { actOnPod, createPod, getPod } from '@guildhall/contracts/compute'
 import {
   listPodSessions,
   planPodSession,
   removePodSession,
   scheduleSessions,
 } from '@guildhall/contracts/pod-sessions'
+import { until } from '@guildhall/service/testing'
 import { madePod, officer, type TestCompute, testCompute } from '../testing.ts'
+import { PODHOST_KEY } from '../testing-podhost.ts'
 
 const MINUTE = 60_000
 const at = (pod_id: string) => ({ params: { org: 'org1', pod_id } })
@@ -88,6 +90,9 @@ test('removing the session that a pod was started for stops it at the next run, 
   assert.deepEqual((await remove(compute, pod, mine.id)).body, { deleted: true })
   await remove(compute, ran, seen.id)
   assert.equal((await remove(compute, pod, mine.id)).status, 404)
+  const shown = await compute.as(officer()).call(getPod, at(pod))
+  assert.ok(shown.status === 200)
+  assert.deepEqual(shown.body.pod.sessions, [], 'the pod still runs for it, and nobody sees it')
   assert.equal(compute.world.pods.get(pod)?.status, 'RUNNING')
   assert.equal(await runAt(compute, 10, pod), 'EXITED')
   assert.equal(compute.world.pods.get(ran)?.status, 'RUNNING')
@@ -123,6 +128,47 @@ test('what the host refuses is tried again, and holds up no other pod', async (t
   assert.deepEqual(states(), ['RUNNING', 'RUNNING'])
   await runAt(compute, 25, '')
   assert.deepEqual(states(), ['EXITED', 'EXITED'])
+})
+
+test('a pod that the host leaves waiting keeps no other pod waiting', async (t) => {
+  const compute = await testCompute(t, { PODHOST_TIMEOUT_MS: '20000' })
+  const pods = [await stoppedPod(compute), await stoppedPod(compute)]
+  for (const pod of pods) await plan(compute, pod, 10, 20)
+  const stuck = { at: 'POST /v2/pods/:id/action', fault: 'stuck' as const }
+  compute.world.faults.push(stuck, stuck)
+  const run = runAt(compute, 5, '')
+  await until(() => compute.world.waiting === pods.length)
+  compute.world.hangUp()
+  await run
+})
+
+test('sessions are those of their pod: others are neither listed nor removed with it', async (t) => {
+  const compute = await testCompute(t)
+  compute.secrets.set(2, PODHOST_KEY)
+  const [mine, beside] = [(await madePod(compute)).id, (await madePod(compute)).id]
+  const rival = compute.as(officer(2))
+  const made = await rival.call(createPod, { params: { org: 'org2' }, body: {} })
+  assert.ok(made.status === 201)
+  const { id: foreign } = made.body.pod
+  const [planned, started] = [await plan(compute, mine, 30, 40), await plan(compute, mine, 10, 20)]
+  await compute.db
+    .updateTable('sessions')
+    .set({ started_pod: true })
+    .where('id', '=', started.id)
+    .execute()
+  const listed = async (as = compute.as(officer()), pod = mine) => {
+    const reply = await as.call(listPodSessions, at(pod))
+    return reply.status === 200 && reply.body.sessions.map(({ id }) => id)
+  }
+  assert.deepEqual(await listed(), [started.id, planned.id])
+  assert.deepEqual(await listed(compute.as(officer()), beside), [])
+  assert.deepEqual(await listed(rival, foreign), [])
+  for (const { id } of [planned, started]) {
+    assert.equal((await remove(compute, beside, id)).status, 404)
+    const params = { org: 'org2', pod_id: foreign, session_id: id }
+    assert.equal((await rival.call(removePodSession, { params })).status, 404)
+  }
+  assert.deepEqual(await listed(), [started.id, planned.id])
 })
 
 test('two processes that run the schedule at once start each pod once', async (t) => {

@@ -17,21 +17,36 @@ const LEASE_SECONDS = 180
 const BY = { source: 'job', actor_kind: 'job', actor_id: 'compute.schedule' } as const
 
 /**
- * Starts and stops the pods that have sessions. Each pod is one process's at a time. What the host refuses
- * or leaves unanswered is tried again at the next run, and holds up no other pod.
+ * Starts and stops the pods that have sessions, all at once. Each pod is one process's at a time. What the
+ * host refuses or leaves unanswered is tried again at the next run, and holds up no other pod.
  */
 export async function runSchedule(deps: Deps, log: Log, signal: AbortSignal): Promise<void> {
   const pods = await podsWithSessions(deps)
-  for (const [orgId, rows] of Map.groupBy(pods, ({ org_id }) => org_id)) {
-    if (signal.aborted) return
-    const seen = await deps.live.nowOrUnknown(orgId)
-    if (!seen) continue
-    const mayStart = await hasCompute(deps, orgId).catch((error) => {
-      log.warn({ err: error, org: orgId }, 'Nobody says whether an org has compute: nothing starts')
-      return false
-    })
-    for (const row of rows) await tryPod(deps, { row, seen, mayStart }, log)
-  }
+  const orgs = [...Map.groupBy(pods, ({ org_id }) => org_id)]
+  await Promise.all(
+    orgs.map(([orgId, rows]) =>
+      runOrg({ deps, log, signal }, orgId, rows).catch((error) =>
+        log.warn({ err: error, org: orgId }, 'The pods of an org cannot be looked at now'),
+      ),
+    ),
+  )
+}
+
+interface Run {
+  deps: Deps
+  log: Log
+  signal: AbortSignal
+}
+
+async function runOrg(run: Run, orgId: number, rows: LivePod[]) {
+  const { deps, log } = run
+  const seen = await deps.live.nowOrUnknown(orgId)
+  if (!seen) return
+  const mayStart = await hasCompute(deps, orgId).catch((error) => {
+    log.warn({ err: error, org: orgId }, 'Nobody says whether an org has compute: nothing starts')
+    return false
+  })
+  await Promise.all(rows.map((row) => tryPod(run, { row, seen, mayStart })))
 }
 
 /** A deactivated org's pods, and those of one that has switched compute off, are stopped and never started. */
@@ -46,16 +61,15 @@ interface Turn {
   mayStart: boolean
 }
 
-async function tryPod(deps: Deps, turn: Turn, log: Log) {
-  const { row } = turn
-  const lease = newId()
-  if (!(await takeLease(deps.db, row.id, lease))) return
+async function tryPod({ deps, log, signal }: Run, turn: Turn) {
+  const { id, pod_id } = turn.row
+  if (signal.aborted) return
   try {
-    await runPod(deps, turn)
+    const lease = newId()
+    if (!(await takeLease(deps.db, id, lease))) return
+    await runPod(deps, turn).finally(() => dropLease(deps.db, id, lease))
   } catch (error) {
-    log.warn({ err: error, pod_id: row.pod_id }, 'A pod could not be started or stopped on time')
-  } finally {
-    await dropLease(deps.db, row.id, lease)
+    log.warn({ err: error, pod_id }, 'A pod could not be started or stopped on time')
   }
 }
 

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { actOnPod, getPod, type PodAction, reconcilePods } from '@guildhall/contracts/compute'
+import {
+  actOnPod,
+  getPod,
+  type PodAction,
+  type PodStatus,
+  reconcilePods,
+} from '@guildhall/contracts/compute'
 import {
   planPodSession,
   removePodSession,
@@ -33,8 +39,8 @@ async function runAt(compute: TestCompute, time: string) {
 
 interface Row {
   row: string
-  from: 'RUNNING' | 'EXITED'
-  to: 'RUNNING' | 'EXITED' | undefined
+  from: PodStatus
+  to: 'RUNNING' | 'STARTING' | 'EXITED' | 'ERROR' | undefined
   does(compute: TestCompute, pod: string): Promise<unknown>
 }
 
@@ -47,25 +53,42 @@ async function withSession(compute: TestCompute, pod: string, ...minutes: number
   return id
 }
 
-const actions = (from: Row['from']): Row[] =>
-  (
-    [
-      ['start', 'RUNNING'],
-      ['stop', 'EXITED'],
-      ['restart', from],
-      ['terminate', undefined],
-    ] as const
-  ).map(([action, to]) => ({
+/** Officers may ask for each action in any state. */
+const actions = (from: PodStatus, after: Record<PodAction, Row['to']>): Row[] =>
+  (['start', 'stop', 'restart', 'terminate'] as const).map((action) => ({
     row: `${from}, ${action} by an officer`,
     from,
-    to,
-    does: (compute, pod) => act(compute, pod, action),
+    to: after[action],
+    async does(compute, pod) {
+      const reply = await act(compute, pod, action)
+      const status = after[action] ?? 'TERMINATED'
+      assert.deepEqual(reply.body, { id: pod, action, status }, `${from}, ${action}`)
+    },
   }))
 
-/** Every row of "States and transitions, Pods"; the host restarts only what runs. */
+const AFTER = {
+  start: 'RUNNING',
+  stop: 'EXITED',
+  restart: 'RUNNING',
+  terminate: undefined,
+} as const
+/** What already starts is not started again. */
+const SOON = { ...AFTER, start: 'STARTING', restart: 'STARTING' } as const
+
+/** Every row of "States and transitions, Pods". */
 const TABLE: Row[] = [
-  ...actions('RUNNING'),
-  ...actions('EXITED'),
+  ...actions('RUNNING', AFTER),
+  ...actions('STARTING', SOON),
+  ...actions('EXITED', AFTER),
+  ...actions('ERROR', { ...AFTER, stop: 'ERROR' }),
+  ...(['STARTING', 'PROVISIONING'] as const).map(
+    (from): Row => ({
+      row: `${from} still, its session has ended`,
+      from,
+      to: 'EXITED',
+      does: (compute, pod) => withSession(compute, pod, 21),
+    }),
+  ),
   {
     row: 'stopped, more than ten minutes before a session',
     from: 'EXITED',
@@ -135,7 +158,7 @@ test('every row of the table of states holds', async (t) => {
   for (const { row, from, to, does } of TABLE) {
     compute.clock.ahead = 0
     const { id } = await madePod(compute)
-    if (from === 'EXITED') await act(compute, id, 'stop')
+    Object.assign(compute.world.pods.get(id) ?? {}, { status: from })
     await does(compute, id)
     assert.equal(compute.world.pods.get(id)?.status, to, row)
     const { status } = await compute.as(officer()).call(getPod, at(id))
@@ -180,18 +203,22 @@ test('a day of 25 hours is too long for a session, one of 23 is not', async (t) 
   await plan(compute, id, '2027-03-28T00:00:00+01:00', '2027-03-29T00:00:00+02:00')
 })
 
-test('the pods of a deactivated club are stopped after their sessions and never started', async (t) => {
-  const compute = await testCompute(t)
-  const [running, stopped] = [(await madePod(compute)).id, (await madePod(compute)).id]
-  await act(compute, stopped, 'stop')
-  for (const pod of [running, stopped]) await plan(compute, pod, inMinutes(10), inMinutes(20))
-  compute.directory.org = null
-  await runAt(compute, inMinutes(15))
-  const states = () => [running, stopped].map((pod) => compute.world.pods.get(pod)?.status)
-  assert.deepEqual(states(), ['RUNNING', 'EXITED'])
-  await runAt(compute, inMinutes(21))
-  assert.deepEqual(states(), ['EXITED', 'EXITED'])
-})
+for (const off of ['is deactivated', 'has compute off'] as const) {
+  test(`the pods of a club that ${off} are stopped after their sessions and never started`, async (t) => {
+    const compute = await testCompute(t)
+    const [running, stopped] = [(await madePod(compute)).id, (await madePod(compute)).id]
+    await act(compute, stopped, 'stop')
+    for (const pod of [running, stopped]) await plan(compute, pod, inMinutes(10), inMinutes(20))
+    const { directory } = compute
+    const { org } = directory
+    directory.org = org && off === 'has compute off' ? { ...org, modules: ['apps'] } : null
+    await runAt(compute, inMinutes(15))
+    const states = () => [running, stopped].map((pod) => compute.world.pods.get(pod)?.status)
+    assert.deepEqual(states(), ['RUNNING', 'EXITED'])
+    await runAt(compute, inMinutes(21))
+    assert.deepEqual(states(), ['EXITED', 'EXITED'])
+  })
+}
 
 test('a stop that the host never answered does not end the next session', async (t) => {
   const compute = await testCompute(t)
