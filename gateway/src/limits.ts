@@ -17,7 +17,8 @@ export interface Arrival {
   method: string
 }
 
-type Who = { kind: 'machine' | 'person'; id: string }
+/** Whom requests are counted for: a machine token by its id, a person by theirs. */
+export type Who = { kind: 'machine' | 'person'; id: string }
 export type Limits = ReturnType<typeof createLimits>
 
 /**
