@@ -5,6 +5,7 @@ import { SESSION_COOKIE } from '@guildhall/contracts/accounts'
 import type { Service } from '@guildhall/contracts/names'
 import type { Route } from '@guildhall/contracts/route'
 import { answerError } from '@guildhall/service/answer-error'
+import { takeAnyBody } from '@guildhall/service/any-body'
 import { MAX_PARAM_LENGTH } from '@guildhall/service/app'
 import { CALLER_HEADER, signIdentity } from '@guildhall/service/caller-token'
 import { allowedOrigins } from '@guildhall/service/config'
@@ -106,6 +107,7 @@ function addContractRoutes(
     app.route<{ Params: Record<string, string> }>({
       method: route.method,
       url: route.url.replace(/\*\w+$/, '*'),
+      exposeHeadRoute: route.writes !== true,
       onRequest: async (req) => {
         const { authorization } = req.headers
         const session = sessionOf(req, sessionCookie)
@@ -114,7 +116,8 @@ function addContractRoutes(
         req.arrival = arrival
         await limits.arrive(arrival, route)
         if (isDisabled(pathOf(route, req.params), config.DISABLED_ROUTES)) throw notFound()
-        checkLength(req, route)
+        if (route.anyBody) takeAnyBody(req)
+        else checkLength(req, route)
         const verified = (who: Parameters<typeof limits.verified>[2]) =>
           limits.verified(arrival, route, who)
         req.admitted = await admit({

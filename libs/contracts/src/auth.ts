@@ -60,6 +60,7 @@ export const loginCallback = route({
   query: SignInReturn,
   cookies: [SIGN_IN_COOKIE],
   noStore: true,
+  writes: true,
   rate: 'sign_in',
   reply: { 302: Redirect },
 })
@@ -107,6 +108,7 @@ export const logout = route({
   owner: 'auth',
   caller: maybePlatform,
   body: Ending.catch({}),
+  anyBody: true,
   cookies: [SESSION_COOKIE],
   reply: { 200: Message },
 })

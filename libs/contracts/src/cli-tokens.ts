@@ -34,6 +34,7 @@ export const cliCallback = route({
   query: SignInReturn,
   cookies: [CLI_SIGN_IN_COOKIE],
   noStore: true,
+  writes: true,
   rate: 'sign_in',
   reply: { 200: Html, 400: Html, 403: Html, 404: Html },
 })
