@@ -39,9 +39,10 @@ async function setUp(t: Parameters<typeof testBroker>[0]) {
   const ending = new AbortController()
   cleanUp(t, async () => ending.abort())
   const directory = createDirectory(bus)
+  const revocations = watchRevocations(bus, ending.signal)
   const admit = createAdmit({
     directory,
-    platformTokens: createPlatformTokens(bus, watchRevocations(bus, ending.signal)),
+    platformTokens: createPlatformTokens(bus, revocations, ending.signal),
     accessChecks: createAccessChecks({ directory, enforce: true, log: quietLog }),
   })
   return { auth, admit }
