@@ -26,6 +26,9 @@ export type AccessClaims = z.output<typeof AccessClaims>
 /** The signed cookie that carries state and PKCE between login and callback. */
 export const SIGN_IN_COOKIE = 'guildhall_sign_in'
 
+/** Auth's word to the gateway, on the answer to a callback, that the sign-in was refused. It goes no further. */
+export const SIGN_IN_REFUSED = 'x-guildhall-sign-in-refused'
+
 const TokenPair = z
   .object({
     access_token: z.string(),

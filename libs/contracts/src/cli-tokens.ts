@@ -36,7 +36,7 @@ export const cliCallback = route({
   noStore: true,
   writes: true,
   rate: 'sign_in',
-  reply: { 200: Html, 400: Html, 403: Html, 404: Html },
+  reply: { 200: Html, 400: Html, 403: Html, 404: Html, 503: Html },
 })
 
 export const cliLogout = route({
