@@ -36,7 +36,7 @@ export async function measureVerification({ url, settings, pair, machineToken }:
   const revocations = watchRevocations(bus, ending.signal)
   const admit = createAdmit({
     directory,
-    platformTokens: createPlatformTokens(bus, revocations),
+    platformTokens: createPlatformTokens(bus, revocations, ending.signal),
     accessChecks: createAccessChecks({ directory, enforce: true, log }),
   })
   while (!revocations.hears()) await new Promise((resolve) => setTimeout(resolve, 10))

@@ -8,13 +8,15 @@ import { member, memberOrCli } from '@guildhall/contracts/caller'
 import { listSources } from '@guildhall/contracts/knowledge'
 import { findMembership } from '@guildhall/contracts/members'
 import { findOrg } from '@guildhall/contracts/orgs'
-import { findMachineToken, MACHINE_TOKEN_PREFIX } from '@guildhall/contracts/tokens'
+import type { Route } from '@guildhall/contracts/route'
+import { findMachineToken, MACHINE_TOKEN_PREFIX, whoami } from '@guildhall/contracts/tokens'
 import { AppError } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
 import { cleanUp } from '@guildhall/service/testing'
 import { createAccessChecks } from './access-checks.ts'
 import { createAdmit } from './admit.ts'
 import { createDirectory } from './directory.ts'
+import type { Who } from './limits.ts'
 import { createPlatformTokens } from './platform-tokens.ts'
 import { watchRevocations } from './revocations.ts'
 
@@ -37,9 +39,10 @@ async function setUp(t: Parameters<typeof testBroker>[0]) {
   const ending = new AbortController()
   cleanUp(t, async () => ending.abort())
   const directory = createDirectory(bus)
+  const revocations = watchRevocations(bus, ending.signal)
   const admit = createAdmit({
     directory,
-    platformTokens: createPlatformTokens(bus, watchRevocations(bus, ending.signal)),
+    platformTokens: createPlatformTokens(bus, revocations, ending.signal),
     accessChecks: createAccessChecks({ directory, enforce: true, log: quietLog }),
   })
   return { auth, admit }
@@ -144,13 +147,22 @@ test('a CLI token stands for its member, who must be on the server; one that an 
     return { member: chat_user_id === '12345', ...found }
   })
   await auth.nats.flush()
-  const at = (name: string, org = 'home') =>
+  const counted: Who[] = []
+  const ask = (route: Route, name: string, org?: string) =>
     admit({
-      route: { ...listSources, url: '/api/knowledge/:org/sources', caller: memberOrCli },
+      route,
       org,
       authorization: `Bearer ${bearerOf(name)}`,
-      verified: async () => {},
+      verified: async (who) => void counted.push(who),
     })
+  const at = (name: string, org = 'home') =>
+    ask({ ...listSources, url: '/api/knowledge/:org/sources', caller: memberOrCli }, name, org)
+  assert.equal((await ask(whoami, 'good')).caller.kind, 'machine')
+  assert.equal((await ask(whoami, 'officers')).caller.kind, 'machine')
+  await at('good')
+  const itsMember = { kind: 'person', id: member.chat_user_id }
+  const byItself = { kind: 'machine', id: 'id' }
+  assert.deepEqual(counted, [itsMember, byItself, itsMember], 'whichever route it is seen on')
   assert.deepEqual((await at('good')).caller, { kind: 'cli', ...member, token_id: 'id' })
   await assert.rejects(at('good', 'rival'), { kind: 'forbidden', code: 'token.other_org' })
   await assert.rejects(at('gone'), { kind: 'forbidden', code: 'access.not_member' })

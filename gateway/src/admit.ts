@@ -6,7 +6,8 @@ import { MACHINE_TOKEN_PREFIX } from '@guildhall/contracts/tokens'
 import { AppError, notFound } from '@guildhall/service/errors'
 import { decodeJwt } from 'jose'
 import type { AccessChecks } from './access-checks.ts'
-import type { Directory } from './directory.ts'
+import type { Directory, MachineTokenFound } from './directory.ts'
+import type { Who } from './limits.ts'
 import { type PlatformTokens, unauthenticated } from './platform-tokens.ts'
 
 /** As the contract of the call that verifies it has it. */
@@ -27,7 +28,7 @@ export interface Asked {
   /** A write whose Origin is none of those allowed: no cookie counts for it (decisions.md § 0). */
   foreignOrigin?: boolean
   /** Told whom the credential stands for, before it is asked what they may do. */
-  verified(who: { kind: 'machine' | 'person'; id: string }): Promise<void>
+  verified(who: Who): Promise<void>
 }
 
 interface Deps {
@@ -93,8 +94,8 @@ async function asMachine(
   { route, authorization, verified }: Asked,
   named: OrgRef | undefined,
 ): Promise<Admitted> {
-  const { caller, org } = await findMachine(directory, bearerOf(authorization))
-  await verified({ kind: 'machine', id: caller.token_id })
+  const { caller, org, member } = await findMachine(directory, bearerOf(authorization))
+  await verified(machineWho(caller.token_id, member))
   if (named && named.id !== org.id) throw otherOrg()
   if (!isOn(route, org)) throw notFound()
   if (!fits(caller, route.caller)) throw scopeMissing(route)
@@ -108,7 +109,7 @@ async function asCli(
   named: OrgRef | undefined,
 ): Promise<Admitted> {
   const { caller, org, member } = await findMachine(directory, bearerOf(authorization))
-  await verified({ kind: 'person', id: member?.chat_user_id ?? caller.token_id })
+  await verified(machineWho(caller.token_id, member))
   if (named && named.id !== org.id) throw otherOrg()
   if (!isOn(route, org)) throw notFound()
   if (!route.caller.scope || !caller.scopes.includes(route.caller.scope)) throw scopeMissing(route)
@@ -186,6 +187,10 @@ const originRefused = () =>
     'origin.not_allowed',
     'A request that changes something must come from a page of CLIENT_URL, DASHBOARD_URL or ALLOWED_ORIGINS',
   )
+
+/** A CLI token counts as its member wherever it is seen first, whatever the route. */
+const machineWho = (token_id: string, member: MachineTokenFound['member']): Who =>
+  member ? { kind: 'person', id: member.chat_user_id } : { kind: 'machine', id: token_id }
 
 /** The caller and org of a machine token that counts, and whose CLI it is of. */
 async function findMachine(directory: Directory, token = '') {

@@ -2,9 +2,11 @@ import { type KeyObject, randomUUID } from 'node:crypto'
 import { Agent } from 'node:http'
 import cors from '@fastify/cors'
 import { SESSION_COOKIE } from '@guildhall/contracts/accounts'
+import { SIGN_IN_REFUSED } from '@guildhall/contracts/auth'
 import type { Service } from '@guildhall/contracts/names'
 import type { Route } from '@guildhall/contracts/route'
 import { answerError } from '@guildhall/service/answer-error'
+import { takeAnyBody } from '@guildhall/service/any-body'
 import { MAX_PARAM_LENGTH } from '@guildhall/service/app'
 import { CALLER_HEADER, signIdentity } from '@guildhall/service/caller-token'
 import { allowedOrigins } from '@guildhall/service/config'
@@ -16,6 +18,7 @@ import type { Readiness } from '@guildhall/service/probes'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
+  type FastifyReply,
   type FastifyRequest,
   LogController,
 } from 'fastify'
@@ -106,15 +109,17 @@ function addContractRoutes(
     app.route<{ Params: Record<string, string> }>({
       method: route.method,
       url: route.url.replace(/\*\w+$/, '*'),
+      exposeHeadRoute: route.writes !== true,
       onRequest: async (req) => {
         const { authorization } = req.headers
         const session = sessionOf(req, sessionCookie)
         const foreignOrigin = isForeignWrite(req, origins)
-        const arrival = { credential: authorization ?? session, ip: req.ip, method: req.method }
+        const arrival = { credential: authorization ?? session, ip: req.ip }
         req.arrival = arrival
         await limits.arrive(arrival, route)
         if (isDisabled(pathOf(route, req.params), config.DISABLED_ROUTES)) throw notFound()
-        checkLength(req, route)
+        if (route.anyBody) takeAnyBody(req)
+        else checkLength(req, route)
         const verified = (who: Parameters<typeof limits.verified>[2]) =>
           limits.verified(arrival, route, who)
         req.admitted = await admit({
@@ -127,7 +132,8 @@ function addContractRoutes(
         }).catch((error) => limits.refused(arrival, error))
       },
       onSend: async (req, reply, payload) => {
-        await limits.answered(req.arrival, route, reply.statusCode)
+        await limits.answered(req.arrival, route, outcomeOf(req, reply))
+        reply.removeHeader(SIGN_IN_REFUSED)
         if (route.noStore && reply.statusCode !== 404) reply.header('cache-control', 'no-store')
         return payload
       },
@@ -142,6 +148,13 @@ function addContractRoutes(
       },
     })
   }
+}
+
+/** How a request ended: of a callback, which sends the browser on either way, auth says it in a header. */
+function outcomeOf({ method }: FastifyRequest, reply: FastifyReply) {
+  const refused =
+    reply.hasHeader(SIGN_IN_REFUSED) || (method === 'POST' && [400, 401].includes(reply.statusCode))
+  return { refused, hungUp: reply.raw.destroyed }
 }
 
 /** The org that the URL names, by prefix or id. */

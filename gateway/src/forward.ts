@@ -37,9 +37,11 @@ export async function forward(
   reply: FastifyReply,
   { route, agent, service, headers }: To,
 ) {
-  const body = req.body ? limited(req.body as Readable, route.maxBytes ?? MEBIBYTE) : undefined
-  // without a body its length must not go on: the service would wait for it, or take the next request for it
-  const dropped = body ? NOT_FOR_SERVICES : [...NOT_FOR_SERVICES, 'content-length']
+  const body = req.body ? limited(req.body as Readable, route) : undefined
+  // of a body that is not there, or may be cut, the length must not go on: the service would wait for it, or take
+  // the next request for it
+  const whole = body && !route.anyBody
+  const dropped = whole ? NOT_FOR_SERVICES : [...NOT_FOR_SERVICES, 'content-length']
   const outgoing = request({
     agent,
     hostname: service.hostname,
@@ -78,15 +80,17 @@ export function checkLength({ headers }: FastifyRequest, route: Route) {
 }
 
 /**
- * A body of unknown length, which fails once it is longer than it may be. The request itself outlives it:
- * where the service answers early, the rest is dropped and the client stays to read the answer.
+ * A body of unknown length, which fails once it is longer than it may be, or ends there where any body is taken.
+ * The request itself outlives it: where the service answers early, the rest is dropped and the client stays to
+ * read the answer.
  */
-function limited(body: Readable, maxBytes: number) {
+function limited(body: Readable, { maxBytes = MEBIBYTE, anyBody }: Route) {
   let bytes = 0
   async function* counted() {
     try {
       for await (const chunk of body.iterator({ destroyOnReturn: false })) {
         bytes += chunk.length
+        if (bytes > maxBytes && anyBody) return
         if (bytes > maxBytes) throw new Error('The body is too large')
         yield chunk
       }

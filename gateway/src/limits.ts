@@ -14,10 +14,15 @@ export interface Arrival {
   /** As sent: the Authorization header, or the session of the cookie. */
   credential: string | undefined
   ip: string
-  method: string
 }
 
-type Who = { kind: 'machine' | 'person'; id: string }
+/** Whom requests are counted for: a machine token by its id, a person by theirs. */
+export type Who = { kind: 'machine' | 'person'; id: string }
+interface Outcome {
+  /** Auth did not take the code or the token. */
+  refused: boolean
+  hungUp: boolean
+}
 export type Limits = ReturnType<typeof createLimits>
 
 /**
@@ -49,8 +54,8 @@ export function createLimits(config: Config) {
 
   return {
     /** Before anything is looked at. Throws 429. */
-    async arrive({ credential, ip, method }: Arrival, route: Route) {
-      if (route.rate === 'sign_in' && method === 'POST') await checkFailures(ip)
+    async arrive({ credential, ip }: Arrival, route: Route) {
+      if (route.rate === 'sign_in') await spend(failures, networkOf(ip))
       const who = credential === undefined ? undefined : known.get(keyOf(credential))
       await (who ? spendFor(who, route) : spend(address, networkOf(ip)))
     },
@@ -76,14 +81,12 @@ export function createLimits(config: Config) {
       throw error
     },
 
-    /** Counts a one-time code or a refresh token that auth refused. */
-    async answered(
-      { ip, method }: Pick<Arrival, 'ip' | 'method'>,
-      { rate }: Route,
-      status: number,
-    ) {
-      if (rate !== 'sign_in' || method !== 'POST' || ![400, 401].includes(status)) return
-      await failures?.penalty(networkOf(ip))
+    /**
+     * Every request of a sign-in counts as failed from its arrival on, so that many at once do not all slip through,
+     * and no longer once it is answered and was not refused. One whose client hung up stays counted.
+     */
+    async answered({ ip }: Arrival, { rate }: Route, { refused, hungUp }: Outcome) {
+      if (rate === 'sign_in' && !refused && !hungUp) await failures?.reward(networkOf(ip))
     },
   }
 }

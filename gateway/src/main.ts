@@ -32,7 +32,7 @@ export async function start(config: Config, offered: Deps['routes'] = routes): P
   opening.defer(async () => ending.abort())
   errors.attach(bus, ending.signal)
   const revocations = watchRevocations(bus, ending.signal)
-  const platformTokens = createPlatformTokens(bus, revocations)
+  const platformTokens = createPlatformTokens(bus, revocations, ending.signal)
   const directory = createDirectory(bus, revocations)
   const accessChecks = createAccessChecks({ directory, enforce, log })
   const ready = {

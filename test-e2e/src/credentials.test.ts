@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { before, test } from 'node:test'
-import { getJwks, getName, logout, refresh, revoke } from '@guildhall/contracts/auth'
+import { chatCallback } from '@guildhall/contracts/accounts'
+import { createAppToken, listAppTokens } from '@guildhall/contracts/app-tokens'
+import { getJwks, getName, loginCallback, logout, refresh, revoke } from '@guildhall/contracts/auth'
+import { cliCallback } from '@guildhall/contracts/cli-tokens'
 import { listSources } from '@guildhall/contracts/knowledge'
 import { getOrg } from '@guildhall/contracts/orgs'
+import { MEBIBYTE } from '@guildhall/contracts/route'
 import { deleteMachineToken, whoami } from '@guildhall/contracts/tokens'
 import { people } from '@guildhall/sandbox/demo'
 import { until } from '@guildhall/service/testing'
@@ -93,6 +97,61 @@ test('logout is never refused', async () => {
   for (const token of [undefined, 'garbage', officer.access_token.slice(0, -3)]) {
     assert.equal((await stack.as(token).call(logout, { body: {} })).status, 200)
   }
+})
+
+/** What clients send along with a sign-out, and none of it is a body that can be read. */
+const UNREADABLE: [type: string, body: string | ReadableStream][] = [
+  ['application/json', ''],
+  ['application/json', '{'],
+  ['application/json', '{"refresh_token":"\\u0000"}'],
+  ['application/json', '{"refresh_token":7}'],
+  ['text/plain', 'goodbye'],
+  ['application/x-www-form-urlencoded', 'a=b'],
+  ['multipart/form-data; boundary=x', '--x'],
+  ['no type at all', '{}'],
+  ['application/json', 'x'.repeat(2 * MEBIBYTE)],
+  ['application/json', new Blob(['x'.repeat(2 * MEBIBYTE)]).stream()],
+]
+
+test('logout ends the session whatever body comes with it', async () => {
+  const logOut = (type: string, body: string | ReadableStream, token?: string) =>
+    fetch(stack.url + logout.url, {
+      method: logout.method,
+      headers: { 'content-type': type, ...bearer(token) },
+      body,
+      duplex: 'half',
+    })
+  for (const [n, [type, body]] of UNREADABLE.entries()) {
+    const { access_token } = await stack.signIn(people.officer)
+    const reply = await logOut(type, body, access_token)
+    assert.equal(reply.status, 200, `${n}: ${await reply.text()}`)
+    const ended = async () => (await stack.as(access_token).call(getName, {})).status === 401
+    await until(ended, 1_000)
+  }
+  assert.equal((await logOut('text/plain', 'x'.repeat(2 * MEBIBYTE))).status, 200)
+})
+
+test('an empty body that calls itself JSON is none where it may be left out, and is told of elsewhere', async () => {
+  const { access_token } = await stack.signIn(people.officer)
+  const send = async (url: string) => {
+    const headers = { 'content-type': 'application/json', ...bearer(access_token) }
+    const reply = await fetch(stack.url + url, { method: 'POST', headers, body: '' })
+    return [reply.status, ((await reply.json()) as { code?: string }).code]
+  }
+  assert.deepEqual(await send(refresh.url), [400, 'request.not_json'])
+  assert.deepEqual(await send(revoke.url), [200, undefined])
+})
+
+test('a GET that writes is no HEAD: nothing is made that nobody sees', async () => {
+  const { access_token } = await stack.signIn(people.officer)
+  const head = async (path: string) =>
+    (await fetch(stack.url + path, { method: 'HEAD', headers: bearer(access_token) })).status
+  assert.equal(await head(`${createAppToken.url}?appname=h`), 404)
+  for (const { url } of [loginCallback, chatCallback, cliCallback])
+    assert.equal(await head(`${url}?state=x&code=x`), 404, url)
+  assert.equal(await head(getName.url), 200)
+  const made = await stack.as(access_token).call(listAppTokens, {})
+  assert.deepEqual(made, { status: 200, body: [] })
 })
 
 test("an officer of another org is refused by this one's routes, and a stranger everywhere", async () => {

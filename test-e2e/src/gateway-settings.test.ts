@@ -1,10 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { exchange, refresh, revoke } from '@guildhall/contracts/auth'
+import { chatCallback, chatLogin } from '@guildhall/contracts/accounts'
+import {
+  exchange,
+  login,
+  loginCallback,
+  refresh,
+  revoke,
+  SIGN_IN_REFUSED,
+} from '@guildhall/contracts/auth'
+import { cliCallback, cliLogin } from '@guildhall/contracts/cli-tokens'
+import { pathOf } from '@guildhall/contracts/client'
 import { getOrg, listOrgs } from '@guildhall/contracts/orgs'
+import type { Route } from '@guildhall/contracts/route'
 import { people } from '@guildhall/sandbox/demo'
 import { until } from '@guildhall/service/testing'
-import { bearer } from './people.ts'
+import { bearer, cliToken, memberSession } from './people.ts'
 import { testStack } from './stack.ts'
 
 test('a prefix in DISABLED_ROUTES is the same 404 as an unknown path, however it is spelled', async (t) => {
@@ -88,6 +99,44 @@ test('refused one-time codes and refresh tokens count as refused credentials', a
     assert.equal(await guess(url, other), 429, 'they count together')
     await assert.rejects(signIn(people.officer), 'nor is a good code taken from there')
   }
+})
+
+test('refused callbacks of every sign-in count as refused credentials, also many at once', async (t) => {
+  const { url, orgId, signIn, sandbox } = await testStack(t, {
+    RATE_FAILED_SIGN_INS_PER_MINUTE: '4',
+  })
+  await orgId((await signIn(people.officer)).access_token) // good ones count for nothing
+  await memberSession(url, people.member)
+  await cliToken(url, people.member)
+  const spent = () => sandbox.chatRequests.get('POST /oauth2/token') ?? 0
+  const before = spent()
+  assert.equal(before, 3)
+  const begun = async (path: string) => {
+    const { headers } = await fetch(url + path, { redirect: 'manual' })
+    const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? assert.fail()
+    const state = new URL(headers.get('location') ?? '').searchParams.get('state')
+    return { cookie, query: `?${new URLSearchParams({ state: String(state), code: 'junk' })}` }
+  }
+  const cli = pathOf(cliLogin, { params: { org: 'demo' } })
+  const [officers, members, clis] = [
+    await begun(login.url),
+    await begun(chatLogin.url),
+    await begun(cli),
+  ]
+  const junk = async ({ url: path }: Route, { cookie, query }: typeof officers) => {
+    const reply = await fetch(url + path + query, { headers: { cookie }, redirect: 'manual' })
+    assert.equal(reply.headers.has(SIGN_IN_REFUSED), false, 'that is between auth and the gateway')
+    return reply.status
+  }
+  const statuses = [
+    await junk(loginCallback, officers),
+    await junk(chatCallback, members),
+    await junk(cliCallback, clis),
+  ]
+  assert.deepEqual(statuses, [302, 302, 400])
+  const many = await Promise.all(Array.from({ length: 20 }, () => junk(loginCallback, officers)))
+  assert.deepEqual(many.sort(), [302, ...Array(19).fill(429)])
+  assert.equal(spent() - before, 4, 'what is refused by the count asks the chat platform nothing')
 })
 
 test("a revoked token spends nothing of its owner's", async (t) => {

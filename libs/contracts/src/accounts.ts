@@ -40,6 +40,7 @@ export const chatCallback = route({
   query: SignInReturn,
   cookies: [MEMBER_SIGN_IN_COOKIE, SESSION_COOKIE],
   noStore: true,
+  writes: true,
   rate: 'sign_in',
   reply: { 302: Redirect },
 })

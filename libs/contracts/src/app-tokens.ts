@@ -21,6 +21,7 @@ export const createAppToken = route({
   caller: signedInPerson,
   query: z.object({ appname: z.string().trim().min(1).max(100) }),
   noStore: true,
+  writes: true,
   reply: { 200: z.object({ app_token: z.string() }) },
 })
 

@@ -26,6 +26,9 @@ export type AccessClaims = z.output<typeof AccessClaims>
 /** The signed cookie that carries state and PKCE between login and callback. */
 export const SIGN_IN_COOKIE = 'guildhall_sign_in'
 
+/** Auth's word to the gateway, on the answer to a callback, that the sign-in was refused. It goes no further. */
+export const SIGN_IN_REFUSED = 'x-guildhall-sign-in-refused'
+
 const TokenPair = z
   .object({
     access_token: z.string(),
@@ -60,6 +63,7 @@ export const loginCallback = route({
   query: SignInReturn,
   cookies: [SIGN_IN_COOKIE],
   noStore: true,
+  writes: true,
   rate: 'sign_in',
   reply: { 302: Redirect },
 })
@@ -107,6 +111,7 @@ export const logout = route({
   owner: 'auth',
   caller: maybePlatform,
   body: Ending.catch({}),
+  anyBody: true,
   cookies: [SESSION_COOKIE],
   reply: { 200: Message },
 })

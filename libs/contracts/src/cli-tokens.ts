@@ -34,8 +34,9 @@ export const cliCallback = route({
   query: SignInReturn,
   cookies: [CLI_SIGN_IN_COOKIE],
   noStore: true,
+  writes: true,
   rate: 'sign_in',
-  reply: { 200: Html, 400: Html, 403: Html, 404: Html },
+  reply: { 200: Html, 400: Html, 403: Html, 404: Html, 503: Html },
 })
 
 export const cliLogout = route({

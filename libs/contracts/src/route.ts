@@ -23,12 +23,16 @@ export interface Route {
   form?: { field: string; files: number; maxFileBytes: number; streamed?: true }
   /** Longest body accepted; 1 MiB where nothing is said. */
   maxBytes?: number
+  /** Never refused for its body: one that cannot be read, is too long or is called something else is none. */
+  anyBody?: true
   /** The cookies that the service reads. All others, and Authorization, end at the gateway. */
   cookies?: readonly string[]
   /** The header Idempotency-Key is heard: the handler runs its write `oncePerKey`. */
   idempotent?: true
   /** The answer holds a credential: nobody may store it. */
   noStore?: true
+  /** A GET that writes: it is not offered as HEAD, whose answer nobody would see. */
+  writes?: true
   /** Another counter than the credential's own 1 200 a minute. */
   rate?: 'sign_in' | 'search' | 'connect'
   reply: Record<number, z.ZodType>

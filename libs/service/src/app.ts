@@ -22,6 +22,7 @@ import Fastify, {
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { answerError } from './answer-error.ts'
+import { storableOrNone, takeAnyBody } from './any-body.ts'
 import { CALLER_HEADER, type Identity, openIdentity } from './caller-token.ts'
 import { AppError, notFound } from './errors.ts'
 import { readForm } from './form.ts'
@@ -37,6 +38,10 @@ export const MAX_PARAM_LENGTH = 3 * 255
 declare module 'fastify' {
   interface FastifyRequest {
     identity: Identity | undefined
+  }
+  interface FastifyContextConfig {
+    /** As the contract has it. */
+    anyBody?: boolean
   }
 }
 
@@ -63,8 +68,9 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
   app.setErrorHandler(answerError)
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (req, body, done) => {
-    const isLeftOut = body === '' && req.routeOptions.schema?.body === undefined
-    return isLeftOut ? done(null, undefined) : parseJson(req, String(body), done)
+    const { schema, config } = req.routeOptions
+    if (body === '' && mayBeLeftOut(schema?.body)) return done(null, undefined)
+    return parseJson(req, String(body), config.anyBody ? (_, read) => done(null, read) : done)
   }) // many clients call every body JSON, also the one that a DELETE has not
   app.removeContentTypeParser('text/plain') // no contract takes it: a 415 says so, a wrong body would not
   app.setNotFoundHandler(() => {
@@ -83,7 +89,10 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
       url: route.url.replace(/\*\w+$/, '*'),
       bodyLimit: route.maxBytes ?? MEBIBYTE,
       schema: schemaOf(route),
+      config: { anyBody: route.anyBody === true },
+      exposeHeadRoute: route.writes !== true,
       onRequest: async (req) => {
+        if (route.anyBody) takeAnyBody(req)
         req.identity = identify(req, route, { service, callerKey })
         req.id = req.identity.request_id // the gateway's, so that its line and ours are found together
         req.log = req.log.child({ reqId: req.id })
@@ -93,6 +102,7 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
         if (route.form) req.body = await formOf(route, req, reply)
         else if (req.isMultipart()) throw new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE()
         else req.body ??= route.body && {} // a body that may be left out is an empty object
+        if (route.anyBody) req.body = storableOrNone(req.body)
         for (const part of [req.params, req.query, req.body]) checkStorable(part)
       },
       handler: ({ identity, params, query, body, headers }, reply) => {
@@ -115,6 +125,9 @@ function formOf(
   const { [form.field]: _, ...texts } = body instanceof z.ZodObject ? body.shape : {}
   return streamForm(req, reply, { form, names: Object.keys(texts) })
 }
+
+/** True where a route has no body, or takes an empty object for one. */
+const mayBeLeftOut = (body: unknown) => !(body instanceof z.ZodType) || body.safeParse({}).success
 
 /** Refusals are Problems whatever the contract says. An undefined key would make Fastify warn. */
 function schemaOf({ params, query, body, reply }: Route) {

@@ -6,6 +6,7 @@ import {
   MEMBER_SIGN_IN_COOKIE,
   memberSignedIn,
 } from '@guildhall/contracts/accounts'
+import { SIGN_IN_REFUSED } from '@guildhall/contracts/auth'
 import { changed } from '@guildhall/contracts/event'
 import type { App } from '@guildhall/service/app'
 import { isHttps } from '@guildhall/service/cookie-name'
@@ -51,16 +52,20 @@ export function memberSignInRoutes(app: App, deps: Deps) {
         .header('location', location)
         .code(302)
         .send({ location })
+    const refuse = (next: string, error: string) => {
+      reply.header(SIGN_IN_REFUSED, 'true')
+      return back(returnedWith(next, { error }))
+    }
     if (!signIn || signIn.state !== query.state) {
       noteDenied(deps.log, 'oauth_state_mismatch', chatCallback)
       const error = 'This sign-in was not started here or took too long; start again'
-      return back(returnedWith(nextAfterSignIn(config, {}), { error }))
+      return refuse(nextAfterSignIn(config, {}), error)
     }
     if (!query.code) return back(returnedWith(signIn.next, { error: 'The sign-in was cancelled' }))
     const { verifier, next } = signIn
     const asked = { code: query.code, verifier, redirectUri, servers: false }
     const answer = await chat.signedIn(asked).catch(refusalOf)
-    if (answer instanceof AppError) return back(returnedWith(next, { error: answer.message }))
+    if (answer instanceof AppError) return refuse(next, answer.message)
     const session = await begin(answer.user, sentSession(config, cookies))
     return back(next, rememberSession(config, session))
   })

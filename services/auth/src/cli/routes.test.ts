@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask } from '@guildhall/bus/calls'
 import { busAs } from '@guildhall/bus/testing'
+import { SIGN_IN_REFUSED } from '@guildhall/contracts/auth'
 import { cliCallback, cliLogin, cliLogout } from '@guildhall/contracts/cli-tokens'
 import { findMachineToken } from '@guildhall/contracts/tokens'
 import { people } from '@guildhall/sandbox/demo'
@@ -41,7 +42,9 @@ async function signInCli(
   change(query)
   const page = await get(auth, `${cliCallback.url}?${query}`, cookie)
   const text = await page.text()
-  return { status: page.status, text, token: /plat_[\w-]{43}/.exec(text)?.[0] ?? '' }
+  const type = page.headers.get('content-type')
+  const refused = page.headers.has(SIGN_IN_REFUSED)
+  return { status: page.status, type, refused, text, token: /plat_[\w-]{43}/.exec(text)?.[0] ?? '' }
 }
 
 async function gatewayOf(t: Parameters<typeof busAs>[0], { settings }: TestAuth) {
@@ -86,13 +89,13 @@ test('a new sign-in ends the token before, and of ten at once one token counts',
 test('who is no member, came without our state or where compute is off gets a page and no token', async (t) => {
   const auth = await testAuth(t)
   const stranger = await signInCli(auth, people.stranger)
-  assert.deepEqual([stranger.status, stranger.token], [403, ''])
+  assert.deepEqual([stranger.status, stranger.token, stranger.refused], [403, '', true])
   const forged = await signInCli(auth, people.member, (query) => query.set('state', 'x'))
-  assert.deepEqual([forged.status, forged.token], [400, ''])
+  assert.deepEqual([forged.status, forged.token, forged.refused], [400, '', true])
   const wrong = await signInCli(auth, people.member, (query) => query.set('code', 'x'))
-  assert.deepEqual([wrong.status, wrong.token], [400, ''])
+  assert.deepEqual([wrong.status, wrong.token, wrong.refused], [400, '', true])
   const cancelled = await signInCli(auth, people.member, (query) => query.delete('code'))
-  assert.deepEqual([cancelled.status, cancelled.token], [400, ''])
+  assert.deepEqual([cancelled.status, cancelled.token, cancelled.refused], [400, '', false])
   await auth.db
     .updateTable('orgs')
     .set({ modules_off: ['compute'] })
@@ -100,6 +103,15 @@ test('who is no member, came without our state or where compute is off gets a pa
   const off = await signInCli(auth, people.member)
   assert.deepEqual([off.status, off.token], [404, ''])
   assert.deepEqual(await auth.db.selectFrom('machine_tokens').selectAll().execute(), [])
+})
+
+test('while the chat platform is away the browser shows a page that says so', async (t) => {
+  const auth = await testAuth(t)
+  const away = await signInCli(auth, people.member, () => {
+    auth.world.faults.chat = 'down'
+  })
+  assert.deepEqual([away.status, away.type, away.refused], [503, 'text/html; charset=utf-8', false])
+  assert.match(away.text, /^<!doctype html>.*does not answer; try again.*start again with/)
 })
 
 test('without CLIENT_ID it says what to set', async (t) => {

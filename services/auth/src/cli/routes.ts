@@ -1,5 +1,6 @@
 import { tellChanged } from '@guildhall/bus/changed'
 import { audit, enqueue } from '@guildhall/bus/outbox'
+import { SIGN_IN_REFUSED } from '@guildhall/contracts/auth'
 import {
   CLI_SIGN_IN_COOKIE,
   CLI_TOKEN_DAYS,
@@ -8,6 +9,7 @@ import {
   cliTokenIssued,
 } from '@guildhall/contracts/cli-tokens'
 import { changed } from '@guildhall/contracts/event'
+import type { Handler } from '@guildhall/contracts/route'
 import { MACHINE_TOKEN_PREFIX } from '@guildhall/contracts/tokens'
 import type { App } from '@guildhall/service/app'
 import { isHttps } from '@guildhall/service/cookie-name'
@@ -24,6 +26,10 @@ import { authorizeUrl } from '../sign-in/authorize.ts'
 import { signInCookie } from '../sign-in/state.ts'
 import { page } from './page.ts'
 import { lockCliToken, storeCliToken } from './queries.ts'
+
+const HTML = 'text/html; charset=utf-8'
+/** Seconds after which to try again where what is away does not say it. */
+const RETRY_SECONDS = 60
 
 /** The sign-in of the compute CLI: it ends at a page that shows the member's token this once. */
 export function cliSignInRoutes(app: App, deps: Deps) {
@@ -47,19 +53,36 @@ export function cliSignInRoutes(app: App, deps: Deps) {
       .send({ location })
   })
 
-  app.implement(cliCallback, async ({ query, cookies }, reply) => {
+  app.implement(cliCallback, (input, reply) =>
+    endSignIn(input, reply).catch((error) => {
+      if (!(error instanceof AppError) || error.kind !== 'unavailable') throw error
+      deps.log.warn({ err: error }, 'A sign-in of the CLI could not end')
+      const text = [`${error.message}. Then start again with ${cli}.`]
+      return reply
+        .header('content-type', HTML)
+        .header('retry-after', String(error.retryAfter ?? RETRY_SECONDS))
+        .code(503)
+        .send(page({ title: 'Not signed in', text }))
+    }),
+  )
+
+  const endSignIn: Handler<typeof cliCallback> = async ({ query, cookies }, reply) => {
     const redirectUri = checkMemberSignIn(config, cliCallback.url)
     const signIn = await cookie.read(cookies)
-    reply.header('set-cookie', cookie.forget).header('content-type', 'text/html; charset=utf-8')
+    reply.header('set-cookie', cookie.forget).header('content-type', HTML)
     const say = (status: 400 | 403 | 404, title: string, text: string) =>
       reply.code(status).send(page({ title, text: [text] }))
+    const refuse = (status: 400 | 403 | 404, title: string, text: string) => {
+      reply.header(SIGN_IN_REFUSED, 'true')
+      return say(status, title, text)
+    }
     if (!signIn || signIn.state !== query.state) {
       deps.log.warn(
         { reason: 'oauth_state_mismatch' },
         'access decision=deny reason=oauth_state_mismatch route=GET /api/compute/cli/callback org=- credential=none',
       )
       const text = `This sign-in was not started here or took too long. Start again with ${cli}.`
-      return say(400, 'Not signed in', text)
+      return refuse(400, 'Not signed in', text)
     }
     if (!query.code)
       return say(400, 'Not signed in', `The sign-in was cancelled. Start again with ${cli}.`)
@@ -68,15 +91,15 @@ export function cliSignInRoutes(app: App, deps: Deps) {
       .signedIn({ code: query.code, verifier, redirectUri, servers: false })
       .catch(keepRefusal)
     if (!user)
-      return say(400, 'Not signed in', `The chat platform refused it. Start again with ${cli}.`)
+      return refuse(400, 'Not signed in', `The chat platform refused it. Start again with ${cli}.`)
     const org = await orgById(db, org_id)
     if (!org?.active || org.modules_off.includes('compute'))
-      return say(404, 'Not available', 'This club does not offer compute.')
+      return refuse(404, 'Not available', 'This club does not offer compute.')
     if (!(await access.membership(user.id, org)).member)
-      return say(403, 'Not a member', `Join the chat server of ${org.name} and sign in again.`)
+      return refuse(403, 'Not a member', `Join the chat server of ${org.name} and sign in again.`)
     const token = await issue(deps, org, user)
     return reply.code(200).send(tokenPage(cli, org.name, token))
-  })
+  }
 }
 
 function tokenPage(cli: string, org: string, token: string) {

@@ -1,5 +1,12 @@
 import { audit, enqueue } from '@guildhall/bus/outbox'
-import { exchange, login, loginCallback, SIGN_IN_COOKIE, signedIn } from '@guildhall/contracts/auth'
+import {
+  exchange,
+  login,
+  loginCallback,
+  SIGN_IN_COOKIE,
+  SIGN_IN_REFUSED,
+  signedIn,
+} from '@guildhall/contracts/auth'
 import type { App } from '@guildhall/service/app'
 import { isHttps } from '@guildhall/service/cookie-name'
 import { AppError } from '@guildhall/service/errors'
@@ -43,20 +50,24 @@ export function signInRoutes(app: App, deps: Deps) {
       reply.header('set-cookie', cookie.forget).header('location', location)
       return reply.code(302).send({ location })
     }
+    const refuse = (error: string) => {
+      reply.header(SIGN_IN_REFUSED, 'true')
+      return back({ error })
+    }
     if (!signIn || signIn.state !== query.state) {
       noteDenied(deps.log, 'oauth_state_mismatch', loginCallback)
-      return back({ error: 'This sign-in was not started here or took too long; start again' })
+      return refuse('This sign-in was not started here or took too long; start again')
     }
     if (!query.code) return back({ error: 'The sign-in was cancelled' })
 
     const { verifier } = signIn
     const asked = { code: query.code, verifier, redirectUri: checkSetUp(config), servers: true }
     const answer = await chat.signedIn(asked).catch(refusalOf)
-    if (answer instanceof AppError) return back({ error: answer.message })
+    if (answer instanceof AppError) return refuse(answer.message)
     const { user, serverIds } = answer
     if (!(await isOfficerSomewhere(deps, user, serverIds))) {
       noteDenied(deps.log, 'not_officer', loginCallback, user.id)
-      return back({ error: 'Unauthorized access: you hold the officer role of no org here' })
+      return refuse('Unauthorized access: you hold the officer role of no org here')
     }
     const code = await db.transaction().execute(async (trx) => {
       await rememberServers(trx, user.id, serverIds)
