@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { AppError } from '@guildhall/service/errors'
 import { Client, type ClientChannel, type ConnectConfig, type SFTPWrapper } from 'ssh2'
 import { KEY_TYPES, lineOf, unreachable } from './host-key.ts'
@@ -30,9 +31,10 @@ export interface SshTarget {
   changed: (shown: string) => AppError
 }
 
-/** What a command said on standard error, and its exit code. */
+/** The beginning of what a command said, and its exit code: null where it was killed or sshd lost the code. */
 export interface Said {
   code: number | null
+  stdout: string
   stderr: string
 }
 interface Link {
@@ -120,24 +122,32 @@ async function runCommand(
 }
 
 function saidBy(channel: ClientChannel): Promise<Said> {
-  const said: Buffer[] = []
-  let bytes = 0
-  channel.resume()
+  const [stdout, stderr] = [beginningOf(channel), beginningOf(channel.stderr)]
   channel.on('error', () => {}) // what is written after the command ended
-  channel.stderr.on('data', (chunk: Buffer) => {
-    if (bytes < MOST_SAID_BYTES) said.push(chunk)
-    bytes += chunk.length
-  })
   let code: number | null = null
   channel.on('exit', (exit: number | null) => {
     code = exit
   })
   return new Promise((resolve) =>
-    channel.on('close', () => resolve({ code, stderr: Buffer.concat(said).toString('utf8') })),
+    channel.on('close', () => resolve({ code, stdout: stdout(), stderr: stderr() })),
   )
 }
 
-/** Until all is sent or the command ended. Where `input` breaks off, so does what the command reads. */
+function beginningOf(stream: Readable): () => string {
+  const said: Buffer[] = []
+  let bytes = 0
+  stream.on('data', (chunk: Buffer) => {
+    if (bytes < MOST_SAID_BYTES) said.push(chunk)
+    bytes += chunk.length
+  })
+  return () => Buffer.concat(said).toString('utf8')
+}
+
+/**
+ * Until all is sent or the command ended, which must itself see where the input is whole. Its end is told only
+ * where it breaks off: once both sides have ended ssh2 closes the channel, and sshd may not have told the
+ * exit code yet.
+ */
 async function feed(link: Link, channel: ClientChannel, input: AsyncIterable<Uint8Array>) {
   const room = () =>
     within<void>(link.patience.answerMs, link, (resolve) => {
@@ -152,8 +162,9 @@ async function feed(link: Link, channel: ClientChannel, input: AsyncIterable<Uin
       if (!channel.writable) return
       if (!channel.write(block)) await room()
     }
-  } finally {
+  } catch (error) {
     channel.end()
+    throw error
   }
 }
 

@@ -33,10 +33,12 @@ export async function inFolder({ run }: Remote, change: Change): Promise<void> {
   const { script, folders, names, asRoot = false, input, path } = change
   const [folder, other = ''] = folders
   const words = [SCRIPTS[script], asRoot ? 'root' : 'owner', folder, other, ...names]
-  const { code, stderr } = await run(
-    `exec sh -c ${quoted(ENTER)} enter.sh ${words.map(quoted).join(' ')}`,
+  const { stdout, stderr } = await run(
+    `sh -c ${quoted(ENTER)} enter.sh ${words.map(quoted).join(' ')}; printf %s "$?"`,
     input,
   )
+  // sshd loses the exit code of a command that ends while it is still being written to
+  const code = /^\d+$/.test(stdout) ? Number(stdout) : null
   if (code !== 0) throw refusalOf(code, { path, to: pathOf(change), stderr })
 }
 
