@@ -104,8 +104,9 @@ test('sftp works where the image names internal-sftp', async (t) => {
 test('an image’s own settings of sshd do not come before ours, and only root is let in', async (t) => {
   const { root } = await open(t)
   const weaker = 'PermitRootLogin yes\\nAllowTcpForwarding yes\\n'
-  await root(`printf '${weaker}' >/etc/ssh/sshd_config.d/00-a.conf; compute-prepare`)
-  const { stdout, stderr } = await root('/usr/sbin/sshd -T')
+  // in one go: without its environment compute-prepare lets nobody in
+  const planted = `printf '${weaker}' >/etc/ssh/sshd_config.d/00-a.conf`
+  const { stdout, stderr } = await root(`${planted}; compute-prepare; /usr/sbin/sshd -T`)
   assert.match(stdout, /^permitrootlogin (prohibit-password|without-password)$/m, stderr)
   assert.match(stdout, /^allowtcpforwarding local$/m)
   assert.match(stdout, /^allowusers root$/m)
