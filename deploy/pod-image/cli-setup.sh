@@ -68,8 +68,6 @@ next_uid() {
 
 # The register is on the volume: a member keeps the uid, whatever the image. Where it was lost, the home says it.
 find_uid() {
-  known=$(getent passwd "$folder" | cut -d: -f3)
-  [ -z "$known" ] || is_member_uid "$known" || refuse "'$folder' is another account of this image"
   uid=$(cat "$registry/$folder" 2>/dev/null || true)
   [ -z "$uid" ] || return 0
   if [ -d "$home" ] && [ ! -L "$home" ]; then
@@ -82,30 +80,46 @@ find_uid() {
   mv "$registry/.new" "$registry/$folder"
 }
 
+# Whatever accounts an image brings, none of them locks a member out: no folder's name begins with _.
+find_account() {
+  account=$folder
+  known=$(getent passwd "$account" | cut -d: -f3)
+  [ -z "$known" ] || is_member_uid "$known" || account=_$folder
+}
+
 # The account is never one that the image brought, and no other account has its uid.
 make_account() {
   is_member_uid "$uid" || refuse "the register names no account for '$folder'"
-  wanted="$folder:*:$uid:$uid::$home:/bin/bash"
-  same_name=$(getent passwd "$folder" || true)
+  wanted="$account:*:$uid:$uid::$home:/bin/bash"
+  same_name=$(getent passwd "$account" || true)
   same_uid=$(getent passwd "$uid" || true)
   if [ -z "$same_name$same_uid" ]; then
     getent group "$uid" >/dev/null || echo "m-$folder:*:$uid:" >>/etc/group
     echo "$wanted" >>/etc/passwd
     return 0
   fi
-  case "$same_name" in "$folder:"*":$uid:$uid:"*) ;; *) refuse "'$folder' is another account of this image" ;; esac
-  [ "$same_uid" = "$same_name" ] || refuse "the uid of '$folder' is taken by another account"
+  case "$same_name" in "$account:"*":$uid:$uid:"*) ;; *) refuse "'$account' is another account of this image" ;; esac
+  [ "$same_uid" = "$same_name" ] || refuse "the uid of '$account' is taken by another account"
 }
 
-# Only root can write in the workspace, so nobody exchanges a home between the check and its use.
+# Only root can write in the workspace, so nobody exchanges a home between the check and its use. A folder
+# of root's becomes a home only where nothing is in it and only root may write there: an officer made it ahead. Any other
+# is the club's, such as `datasets`, whose name a member happens to bear.
 make_home() {
   [ ! -L "$home" ] || refuse "$home is a link"
   mkdir -m 0700 "$home" 2>/dev/null && chown "$uid:$uid" "$home"
   [ -d "$home" ] || refuse "$home is not a folder"
+  if [ -n "$(find "$home" -maxdepth 0 -user root -empty ! -perm /022)" ]; then chown "$uid:$uid" "$home"; fi
   owner=$(stat -c %u "$home")
-  [ "$owner" != 0 ] || chown "$uid:$uid" "$home" # an officer made it ahead
-  [ "$owner" = 0 ] || [ "$owner" = "$uid" ] || refuse "$home belongs to another account"
+  [ "$owner" != 0 ] ||
+    refuse "$home is a folder of the club and not yours; an officer renames it, or runs 'chown $uid:$uid $home'"
+  [ "$owner" = "$uid" ] || refuse "$home belongs to another account"
   chmod 0700 "$home"
+}
+
+# What the image or the pod's environment says of PATH and LD_LIBRARY_PATH, written by compute-prepare: CUDA, conda.
+image_value() {
+  sed -n "s/^$1=//p" /etc/ssh/compute/environment 2>/dev/null || true
 }
 
 [ "$(id -u)" = 0 ] || refuse 'only sshd runs this, as root'
@@ -116,23 +130,29 @@ workspace=$(cat /etc/ssh/compute/workspace)
 registry=$workspace/.compute/members
 home=$workspace/$folder
 
+mkdir -p "$registry" # compute-prepare makes it; an officer may have deleted it since
+chmod 0700 "$workspace/.compute" "$registry"
 exec 9>"$workspace/.compute/lock"
 flock 9 # of two first logins one waits for the other
 find_uid
+find_account
 make_account
 make_home
 exec 9>&-
 
 cd "$home"
 if [ -n "${SSH_TTY:-}" ]; then chown "$uid" "$SSH_TTY"; fi
-set -- env -i "HOME=$home" "USER=$folder" "LOGNAME=$folder" SHELL=/bin/bash "PATH=$PATH" \
+image_path=$(image_value PATH)
+libraries=$(image_value LD_LIBRARY_PATH)
+command=${SSH_ORIGINAL_COMMAND:-}
+# `Subsystem sftp internal-sftp` is no program of its own: sshd only knows it where no command is forced.
+case $command in internal-sftp | internal-sftp\ *) command=/usr/lib/openssh/sftp-server ;; esac
+set -- setpriv --reuid "$uid" --regid "$uid" --clear-groups --inh-caps=-all --ambient-caps=-all \
+  --bounding-set=-all --no-new-privs /usr/bin/env -i "HOME=$home" "USER=$account" "LOGNAME=$account" \
+  SHELL=/bin/bash "PATH=${image_path:-$PATH}" ${libraries:+"LD_LIBRARY_PATH=$libraries"} \
   ${TERM:+"TERM=$TERM"} ${LANG:+"LANG=$LANG"} ${SSH_TTY:+"SSH_TTY=$SSH_TTY"} \
-  ${SSH_CONNECTION:+"SSH_CONNECTION=$SSH_CONNECTION"} \
-  setpriv --reuid "$uid" --regid "$uid" --clear-groups --inh-caps=-all --ambient-caps=-all \
-  --bounding-set=-all --no-new-privs
-if [ -n "${SSH_ORIGINAL_COMMAND:-}" ]; then
-  exec "$@" /bin/bash -c "$SSH_ORIGINAL_COMMAND"
-fi
+  ${SSH_CONNECTION:+"SSH_CONNECTION=$SSH_CONNECTION"}
+if [ -n "$command" ]; then exec "$@" /bin/bash -c "$command"; fi
 exec "$@" /bin/bash --login
 END_OF_FILE
 
@@ -140,6 +160,7 @@ put /usr/local/sbin/compute-prepare 0755 <<'END_OF_FILE'
 #!/bin/sh
 # compute-prepare: run as root before sshd. Puts in place whom sshd lets in, and the host key of the volume.
 set -eu
+image_path=${PATH:-}
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export PATH
 
@@ -184,10 +205,19 @@ for accounts in /etc/passwd /etc/shadow; do
 done
 
 write "$settings/workspace" "$workspace"
+write "$settings/environment" "PATH=$image_path
+LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}"
 write "$settings/authorized_keys" "${CLI_SSH_PUBLIC_KEY:-}"
 write "$settings/user_ca.pub" "${CLI_SSH_CA_PUBLIC_KEY:-}"
 # Without an id of its own the pod accepts no certificate.
 write "$settings/principals" "${RUNPOD_POD_ID:+cp-$RUNPOD_POD_ID}"
+
+# The first value of a setting counts: ours stand before those of the image, also of an 00-a.conf of its own.
+include='Include /etc/ssh/sshd_config.d/00-compute.conf'
+if [ "$(head -n 1 /etc/ssh/sshd_config)" != "$include" ]; then
+  { echo "$include"; cat /etc/ssh/sshd_config; } >/etc/ssh/sshd_config.new
+  mv /etc/ssh/sshd_config.new /etc/ssh/sshd_config
+fi
 END_OF_FILE
 
 put /etc/ssh/sshd_config.d/00-compute.conf 0644 <<'END_OF_FILE'
@@ -221,10 +251,4 @@ ClientAliveInterval 60
 ClientAliveCountMax 3
 END_OF_FILE
 
-# The first value of a setting counts, so these stand before those of the image.
-include='Include /etc/ssh/sshd_config.d/*.conf'
-if ! grep -qxF "$include" /etc/ssh/sshd_config; then
-  { echo "$include"; cat /etc/ssh/sshd_config; } >/etc/ssh/sshd_config.new
-  mv /etc/ssh/sshd_config.new /etc/ssh/sshd_config
-fi
 /usr/local/sbin/compute-prepare

@@ -32,15 +32,7 @@ if [ ! -x /usr/sbin/sshd ]; then
 fi
 `
 
-const TAIL = `
-# The first value of a setting counts, so these stand before those of the image.
-include='Include /etc/ssh/sshd_config.d/*.conf'
-if ! grep -qxF "$include" /etc/ssh/sshd_config; then
-  { echo "$include"; cat /etc/ssh/sshd_config; } >/etc/ssh/sshd_config.new
-  mv /etc/ssh/sshd_config.new /etc/ssh/sshd_config
-fi
-/usr/local/sbin/compute-prepare
-`
+const TAIL = '\n/usr/local/sbin/compute-prepare\n'
 
 /** The text of CLI_SETUP, made from the files of the reference image. */
 export async function cliSetup(): Promise<string> {

@@ -48,7 +48,9 @@ export const listFiles = route({
   method: 'GET',
   url: '/api/compute/:org/pods/:pod_id/files',
   summary: 'The entries of a folder of a running pod, folders first',
-  query: z.object({ path: FilePath.default('/workspace') }),
+  query: z.object({
+    path: FilePath.optional().describe('Without it, where the volume is: /workspace'),
+  }),
   reply: {
     200: z.object({
       path: z.string(),

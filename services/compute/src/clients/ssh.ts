@@ -1,5 +1,6 @@
+import type { Readable } from 'node:stream'
 import { AppError } from '@guildhall/service/errors'
-import { Client, type ConnectConfig, type SFTPWrapper } from 'ssh2'
+import { Client, type ClientChannel, type ConnectConfig, type SFTPWrapper } from 'ssh2'
 import { KEY_TYPES, lineOf, unreachable } from './host-key.ts'
 
 const READY_MS = 10_000
@@ -30,9 +31,10 @@ export interface SshTarget {
   changed: (shown: string) => AppError
 }
 
-/** What a command said on standard error, and its exit code. */
+/** The beginning of what a command said, and its exit code: null where it was killed or sshd lost the code. */
 export interface Said {
   code: number | null
+  stdout: string
   stderr: string
 }
 interface Link {
@@ -68,12 +70,12 @@ export async function openRemote(target: SshTarget, patience = PATIENCE) {
         work((error, value) => (error ? reject(error) : resolve(value as T))),
       )
     },
-    /** Runs a command of the shell. Throws 429 where too many run. */
-    async run(command: string): Promise<Said> {
+    /** Runs a command of the shell, which reads `input`. Throws 429 where too many run. */
+    async run(command: string, input?: AsyncIterable<Uint8Array>): Promise<Said> {
       if (commands >= MOST_COMMANDS) throw busy()
       commands++
       try {
-        return await runCommand(link, command)
+        return await runCommand(link, command, input)
       } finally {
         commands--
       }
@@ -106,24 +108,64 @@ function connect({ host, port, privateKey, hostKey, changed }: SshTarget): Promi
   })
 }
 
-function runCommand(link: Link, command: string): Promise<Said> {
-  return within(link.patience.commandMs, link, (resolve, reject) => {
-    link.client.exec(command, (error, channel) => {
-      if (error) return reject(error)
-      const said: Buffer[] = []
-      let bytes = 0
-      channel.resume()
-      channel.stderr.on('data', (chunk: Buffer) => {
-        if (bytes < MOST_SAID_BYTES) said.push(chunk)
-        bytes += chunk.length
-      })
-      let code: number | null = null
-      channel.on('exit', (exit: number | null) => {
-        code = exit
-      })
-      channel.on('close', () => resolve({ code, stderr: Buffer.concat(said).toString('utf8') }))
-    })
+async function runCommand(
+  link: Link,
+  command: string,
+  input?: AsyncIterable<Uint8Array>,
+): Promise<Said> {
+  const channel = await within<ClientChannel>(link.patience.commandMs, link, (resolve, reject) =>
+    link.client.exec(command, (error, opened) => (error ? reject(error) : resolve(opened))),
+  )
+  const ended = saidBy(channel)
+  if (input) await feed(link, channel, input)
+  return within(link.patience.commandMs, link, (resolve) => void ended.then(resolve))
+}
+
+function saidBy(channel: ClientChannel): Promise<Said> {
+  const [stdout, stderr] = [beginningOf(channel), beginningOf(channel.stderr)]
+  channel.on('error', () => {}) // what is written after the command ended
+  let code: number | null = null
+  channel.on('exit', (exit: number | null) => {
+    code = exit
   })
+  return new Promise((resolve) =>
+    channel.on('close', () => resolve({ code, stdout: stdout(), stderr: stderr() })),
+  )
+}
+
+function beginningOf(stream: Readable): () => string {
+  const said: Buffer[] = []
+  let bytes = 0
+  stream.on('data', (chunk: Buffer) => {
+    if (bytes < MOST_SAID_BYTES) said.push(chunk)
+    bytes += chunk.length
+  })
+  return () => Buffer.concat(said).toString('utf8')
+}
+
+/**
+ * Until all is sent or the command ended, which must itself see where the input is whole. Its end is told only
+ * where it breaks off: once both sides have ended ssh2 closes the channel, and sshd may not have told the
+ * exit code yet.
+ */
+async function feed(link: Link, channel: ClientChannel, input: AsyncIterable<Uint8Array>) {
+  const room = () =>
+    within<void>(link.patience.answerMs, link, (resolve) => {
+      const go = () => {
+        channel.off('drain', go).off('close', go)
+        resolve()
+      }
+      channel.on('drain', go).on('close', go)
+    })
+  try {
+    for await (const block of input) {
+      if (!channel.writable) return
+      if (!channel.write(block)) await room()
+    }
+  } catch (error) {
+    channel.end()
+    throw error
+  }
 }
 
 /** Throws when the connection ends first. One that does not answer in time is ended. */
@@ -155,6 +197,6 @@ const busy = () =>
   new AppError(
     'rate_limited',
     'pod.busy',
-    `${MOST_COMMANDS} deletions or moves run on this pod; try again when one of them is done`,
+    `${MOST_COMMANDS} changes of files run on this pod; try again when one of them is done`,
     { retryAfter: 5 },
   )

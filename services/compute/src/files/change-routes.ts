@@ -15,7 +15,7 @@ import {
 } from '@guildhall/contracts/pod-files'
 import type { App } from '@guildhall/service/app'
 import type { Db } from '../db.ts'
-import { makeDirectory, move, remove } from './change.ts'
+import { checkKept, checkNotRegister, makeDirectory, move, remove } from './change.ts'
 import type { OnPod } from './on-pod.ts'
 import { normalised, targetOf, tooLarge } from './rules.ts'
 import { save } from './save.ts'
@@ -30,9 +30,10 @@ export function changeRoutes(app: App, { db, pods }: { db: Db; pods: OnPod }) {
     const { org, params, body, caller } = input
     const [path, bytes] = [normalised(body.path), Buffer.from(body.content)]
     if (bytes.length > MOST_TEXT_BYTES) throw tooLarge(path, MOST_TEXT_BYTES)
-    const size = await pods.work(input, path, ({ remote }) =>
-      save(remote, path, Readable.from([bytes])),
-    )
+    const size = await pods.work(input, path, ({ remote, mount }) => {
+      checkNotRegister(path, mount)
+      return save(remote, path, Readable.from([bytes]))
+    })
     await note(audit(fileWritten, caller, org, { pod_id: params.pod_id, path, size }))
     return { path, size }
   })
@@ -40,7 +41,10 @@ export function changeRoutes(app: App, { db, pods }: { db: Db; pods: OnPod }) {
   app.implement(uploadFile, async (input) => {
     const { org, params, body, caller } = input
     const path = targetOf(body.path, body.file.name)
-    const size = await pods.work(input, path, ({ remote }) => save(remote, path, body.file.bytes))
+    const size = await pods.work(input, path, ({ remote, mount }) => {
+      checkNotRegister(path, mount)
+      return save(remote, path, body.file.bytes)
+    })
     await note(audit(fileUploaded, caller, org, { pod_id: params.pod_id, path, size }))
     return { path, size }
   })
@@ -48,7 +52,10 @@ export function changeRoutes(app: App, { db, pods }: { db: Db; pods: OnPod }) {
   app.implement(makeFolder, async (input) => {
     const { org, params, body, caller } = input
     const path = normalised(body.path)
-    await pods.work(input, path, ({ remote }) => makeDirectory(remote, path))
+    await pods.work(input, path, ({ remote, mount }) => {
+      checkNotRegister(path, mount)
+      return makeDirectory(remote, path)
+    })
     await note(audit(folderMade, caller, org, { pod_id: params.pod_id, path }))
     return { path }
   })
@@ -56,9 +63,11 @@ export function changeRoutes(app: App, { db, pods }: { db: Db; pods: OnPod }) {
   app.implement(renameFile, async (input) => {
     const { org, params, body, caller } = input
     const paths = { old_path: normalised(body.old_path), new_path: normalised(body.new_path) }
-    await pods.work(input, paths.old_path, ({ remote }) =>
-      move(remote, paths.old_path, paths.new_path),
-    )
+    await pods.work(input, paths.old_path, async ({ remote, mount }) => {
+      for (const path of Object.values(paths)) checkNotRegister(path, mount)
+      await checkKept(remote, paths.old_path, mount)
+      await move(remote, paths.old_path, paths.new_path)
+    })
     await note(audit(fileRenamed, caller, org, { pod_id: params.pod_id, ...paths }))
     return paths
   })
@@ -66,9 +75,11 @@ export function changeRoutes(app: App, { db, pods }: { db: Db; pods: OnPod }) {
   app.implement(deleteFile, async (input) => {
     const { org, params, body, caller } = input
     const path = normalised(body.path)
-    await pods.work(input, path, ({ remote, row }) =>
-      remove(remote, path, row.machine.volume_mount_path),
-    )
+    await pods.work(input, path, async ({ remote, mount }) => {
+      checkNotRegister(path, mount)
+      await checkKept(remote, path, mount)
+      await remove(remote, path)
+    })
     await note(audit(fileDeleted, caller, org, { pod_id: params.pod_id, path }))
     return { path, deleted: true }
   })

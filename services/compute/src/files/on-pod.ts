@@ -1,4 +1,3 @@
-import type { LivePod } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import { podById } from '../pods/queries.ts'
 import { createConnections, type Held } from './connections.ts'
@@ -11,6 +10,9 @@ export interface Named {
 }
 export type OnPod = ReturnType<typeof createOnPod>
 
+/** A connection to a pod, and where its volume is. */
+type OfPod = Held & { mount: string }
+
 /** Work on pods over SSH; its errors say what they mean for the path that the request names. */
 export function createOnPod(deps: Deps) {
   const connections = createConnections(deps)
@@ -18,21 +20,22 @@ export function createOnPod(deps: Deps) {
   /** The connection is the caller's until `release`, unless this throws. */
   async function hold<T>(
     { org, params }: Named,
-    path: string,
-    work: (held: Held & { row: LivePod }) => Promise<T>,
+    path: string | undefined,
+    work: (held: OfPod) => Promise<T>,
   ): Promise<T> {
     const row = await podById(deps.db, org.id, params.pod_id)
+    const mount = row.machine.volume_mount_path
     const held = await connections.hold(row)
     try {
-      return await work({ ...held, row })
+      return await work({ ...held, mount })
     } catch (error) {
       held.release()
-      throw refusal(error, path)
+      throw refusal(error, path ?? mount)
     }
   }
   return {
     hold,
-    work: <T>(named: Named, path: string, work: (held: Held & { row: LivePod }) => Promise<T>) =>
+    work: <T>(named: Named, path: string | undefined, work: (held: OfPod) => Promise<T>) =>
       hold(named, path, async (held) => {
         const done = await work(held)
         held.release()

@@ -4,7 +4,7 @@ import { AppError } from '@guildhall/service/errors'
 export const NO_SUCH_FILE = 2
 const PERMISSION_DENIED = 3
 /** Anything else that the system refuses: it exists, it is full, it is read-only. */
-export const FAILURE = 4
+const FAILURE = 4
 const BAD_MESSAGE = 5
 
 export const codeOf = (error: unknown) => (error as { code?: unknown } | undefined)?.code
@@ -36,6 +36,9 @@ const isOfRequest = (error: unknown): error is Error => /^FST_/.test(String(code
 
 /** What an officer is told of a command that failed. */
 export function refusedCommand(path: string, stderr: string): Error {
+  if (/File name too long/.test(stderr)) return refusal({ code: BAD_MESSAGE }, path)
+  if (/cross-device/.test(stderr))
+    return failed(path, 'it would move to another disk and another owner; copy it in a shell')
   if (/No such file or directory/.test(stderr)) return refusal({ code: NO_SUCH_FILE }, path)
   if (/Permission denied|Operation not permitted|Read-only file system/.test(stderr))
     return forbidden(path)
@@ -46,7 +49,7 @@ const forbidden = (path: string) =>
   new AppError(
     'forbidden',
     'file.forbidden',
-    `The pod does not permit this for ${path}, even to root`,
+    `The pod does not permit this for ${path}. Changes have the rights of the folder's owner; see its permissions.`,
   )
 
 const failed = (path: string, reason: string) =>

@@ -45,13 +45,14 @@ test('an officer makes, writes, reads, lists, moves and deletes', async (t) => {
   assert.deepEqual(codeOf(await remove('/tmp/moved')), [404, 'file.not_found'])
 })
 
-test('a file is replaced with its owner and permissions, and through a link', async (t) => {
+test('a file of root’s folder is replaced with its owner and permissions, and never through a link', async (t) => {
   const pod = await opened(t)
   const root = await rootOf(t, pod)
   await root(
-    'mkdir /workspace/d; echo old >/workspace/d/f; chmod 0640 /workspace/d/f; chown 1234:1234 /workspace/d/f; ln -s d/f /workspace/l',
+    'mkdir /workspace/d; echo old >/workspace/d/f; chmod 4640 /workspace/d/f; chown 1234:1234 /workspace/d/f; ln -s d/f /workspace/l',
   )
-  assert.equal((await pod.write('/workspace/l', 'new')).status, 200)
+  assert.deepEqual(codeOf(await pod.write('/workspace/l', 'new')), [400, 'file.link'])
+  assert.equal((await pod.write('/workspace/d/f', 'new')).status, 200)
   assert.equal(
     await root(
       'stat -c "%a %u" /workspace/d/f; cat /workspace/d/f; test -L /workspace/l && echo link; ls -A /workspace/d',
@@ -87,8 +88,8 @@ test('paths, names and files that cannot be are refused with what to do', async 
     'file.too_large',
   ])
   assert.equal((await write('/workspace/t', '\u0001'.repeat(MOST_TEXT_BYTES))).status, 200)
-  assert.deepEqual(codeOf(await write('/usr/x', 'x')), [409, 'file.refused'])
-  assert.deepEqual(codeOf(await upload('/workspace', new File(['x'], 'n'.repeat(251)))), [
+  assert.deepEqual(codeOf(await write('/usr/x', 'x')), [403, 'file.forbidden'])
+  assert.deepEqual(codeOf(await upload('/workspace', new File(['x'], 'n'.repeat(256)))), [
     400,
     'file.name',
   ])
@@ -110,19 +111,29 @@ test('protected folders stay, and a folder is deleted without following its link
     '/home',
     '/workspace/../home/',
     '//',
-    '/workspace/slash',
     '/workspace/slash/root',
     '/workspace/slash/workspace/',
+    '/workspace/.compute',
+    '/workspace/.compute/members',
   ]
-  for (const path of kept)
+  for (const path of kept) {
     assert.deepEqual(codeOf(await pod.remove(path)), [400, 'file.protected'], path)
-  for (const path of ['/workspace/tree', '/workspace/out', '/workspace/-rf'])
+    assert.deepEqual(codeOf(await pod.rename(path, '/workspace/m')), [400, 'file.protected'], path)
+  }
+  const register = '/workspace/.compute/members/ada'
+  for (const change of [
+    pod.write(register, '0'),
+    pod.mkdir(register),
+    pod.rename('/tmp', register),
+  ])
+    assert.deepEqual(codeOf(await change), [400, 'file.protected'])
+  for (const path of ['/workspace/tree', '/workspace/out', '/workspace/-rf', '/workspace/slash'])
     assert.equal((await pod.remove(path)).status, 200, path)
-  assert.equal(await root('cd /workspace; ls; ls keep'), 'keep\nslash\nx\n')
+  assert.equal(await root('cd /workspace; ls; ls keep; ls -d /root'), 'keep\nx\n/root\n')
   assert.deepEqual(codeOf(await pod.remove('/usr/bin/env')), [403, 'file.forbidden'])
 })
 
-test('the mount of the volume and what holds it are protected too', async (t) => {
+test('the mount of the volume is listed where nothing is said, and it and what holds it are protected', async (t) => {
   const compute = await testOnPods(t)
   const { id } = await runningPodOf(compute, { volume_mount_path: '/data/volume' })
   const params = { org: 'org1', pod_id: id }
@@ -131,6 +142,9 @@ test('the mount of the volume and what holds it are protected too', async (t) =>
       codeOf(await compute.as(officer()).call(deleteFile, { params, body: { path } })),
       [400, 'file.protected'],
     )
+  const listed = await compute.as(officer()).call(listFiles, { params, query: {} })
+  assert.ok(listed.status === 200)
+  assert.equal(listed.body.path, '/data/volume')
 })
 
 test('a stopped pod is 409, another org’s is 404', async (t) => {

@@ -12,9 +12,11 @@ export function fileRoutes(app: App, deps: Deps) {
   changeRoutes(app, { db: deps.db, pods })
 
   app.implement(listFiles, async (input) => {
-    const path = normalised(input.query.path)
-    const listed = await pods.work(input, path, ({ remote }) => entriesOf(remote, path))
-    return { path, ...listed }
+    const asked = input.query.path && normalised(input.query.path)
+    return pods.work(input, asked, async ({ remote, mount }) => {
+      const path = asked ?? mount
+      return { path, ...(await entriesOf(remote, path)) }
+    })
   })
 
   app.implement(readFile, async (input) => {

@@ -3,13 +3,12 @@ import type { FileEntry } from '@guildhall/contracts/pod-files'
 import { AppError } from '@guildhall/service/errors'
 import type { Stats } from 'ssh2'
 
-/** What no officer deletes by mistake (interface.md, Compute, file manager). */
+/** What no officer deletes or moves by mistake (interface.md, Compute, file manager). */
 export const PROTECTED = ['/', '/workspace', '/root', '/home']
-
-/** An upload is kept under this name until it is whole. */
-export const PART = '.part'
-/** NAME_MAX of Linux, less what a part has more. */
-const MOST_NAME_BYTES = 255 - PART.length
+/** Of the volume: the members' accounts and the host key (deploy/pod-image). */
+export const REGISTER = '.compute'
+/** NAME_MAX of Linux. */
+const MOST_NAME_BYTES = 255
 const PERMISSIONS = 0o7777
 
 /** An absolute path without `.`, `..`, doubled and trailing slashes. */
@@ -54,13 +53,11 @@ function compare(one: string, other: string) {
 
 /** Throws 400 for what is not a file with bytes of its own: a folder, a pipe, a device. */
 export function checkFile(path: string, stats: Stats) {
-  if (stats.isFile()) return
-  throw new AppError(
-    'invalid',
-    'file.not_a_file',
-    `${path} is no file that can be read or replaced`,
-  )
+  if (!stats.isFile()) throw notFile(path)
 }
+
+export const notFile = (path: string) =>
+  new AppError('invalid', 'file.not_a_file', `${path} is no file that can be read or replaced`)
 
 /** Bytes as text. Throws 400 for what is none. */
 export function textOf(path: string, bytes: Uint8Array): string {

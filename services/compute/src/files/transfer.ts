@@ -3,7 +3,6 @@ import type { Remote } from '../clients/ssh.ts'
 /** How much is on the way at once: enough for a megabyte per millisecond of the way. */
 const BLOCK_BYTES = 128 * 1024
 const BLOCKS_AHEAD = 16
-const WRITES_AHEAD = 32
 
 /** The bytes of an open file from its start. Throws where there are fewer than `size`. */
 export async function* readAhead(
@@ -43,28 +42,6 @@ export async function readBlock(
     filled += read
   }
   return block.subarray(0, filled)
-}
-
-/** Writes an open file from its start and answers how many bytes it now has. */
-export async function writeAll(
-  { sftp, ask }: Remote,
-  handle: Buffer,
-  bytes: AsyncIterable<Uint8Array>,
-): Promise<number> {
-  const ahead: Promise<unknown>[] = []
-  let size = 0
-  for await (const piece of bytes) {
-    const [chunk, at] = [Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength), size]
-    size += chunk.length
-    ahead.push(
-      watched(
-        ask((done) => sftp.write(handle, chunk, 0, chunk.length, at, (error) => done(error))),
-      ),
-    )
-    if (ahead.length >= WRITES_AHEAD) await ahead.shift()
-  }
-  await Promise.all(ahead)
-  return size
 }
 
 /** Whoever waits is told; until somebody does, a failure is no unhandled one. */

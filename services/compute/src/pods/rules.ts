@@ -14,6 +14,8 @@ const VOLUME_GB = 20
 const SSH_PORT = '22/tcp'
 /** The environment variable by which alone a pod on the host is known to be ours. */
 export const RECORD_ENV = 'CLI_POD_RECORD'
+/** By which a pod trusts the org's certificates. */
+export const CA_ENV = 'CLI_SSH_CA_PUBLIC_KEY'
 
 /** Shell text that a pod runs as root before sshd; it installs what the image lacks (deploy/pod-image). */
 const CLI_SETUP = readFileSync(
@@ -82,7 +84,7 @@ export function hostPodOf({ record, name, machine, env, keys }: Asked): NewHostP
     env: {
       ...env,
       CLI_SSH_PUBLIC_KEY: keys.backend,
-      CLI_SSH_CA_PUBLIC_KEY: keys.user_ca,
+      [CA_ENV]: keys.user_ca,
       CLI_SETUP,
       ...(path !== WORKSPACE && { CLI_WORKSPACE: path }),
       [RECORD_ENV]: record,
