@@ -49,7 +49,8 @@ export function keepRevokedBucket(
   /** A database that does not tell is silence too. */
   async function beat() {
     if (!written || (await isToldLate(db, LATE_MS).catch(() => true))) return
-    if (!bus.nats.isClosed()) bus.nats.publish(`$KV.${REVOKED_BUCKET}.${REVOKED_BEAT}`)
+    if (!signal.aborted && !bus.nats.isClosed())
+      bus.nats.publish(`$KV.${REVOKED_BUCKET}.${REVOKED_BEAT}`)
   }
   bus.onConnected(write)
   const again = () =>
