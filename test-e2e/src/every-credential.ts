@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { APP_TOKEN_DAYS, createAppToken } from '@guildhall/contracts/app-tokens'
 import { revoke } from '@guildhall/contracts/auth'
+import { CLI_TOKEN_DAYS } from '@guildhall/contracts/cli-tokens'
 import {
   createMachineToken,
   deleteMachineToken,
@@ -91,6 +92,7 @@ async function machines(stack: TestStack, clock: Clock) {
       .token,
     'CLI token of a member, another org': await cliToken(url, people.rivalOfficer, 'rival'),
     'CLI token of one who left': await tokenOfOneWhoLeft(stack, clock),
+    ...(await endedCliTokens(stack, clock)),
   }
   return {
     ...Object.fromEntries(
@@ -134,6 +136,15 @@ function sessionsAndIdentities({ url, sandbox, settings }: TestStack): Record<st
     'identity token of another email': () => identity(accounts.officer),
     'identity token, email unverified': () => identity(accounts.unverified),
   }
+}
+
+/** Two of one person: a sign-in puts its token in the place of the one before, and the days of that are over. */
+async function endedCliTokens({ url }: TestStack, clock: Clock) {
+  const replaced = await cliToken(url, people.officer)
+  clock.ahead = -(CLI_TOKEN_DAYS + 1) * DAY_MS
+  const expired = await cliToken(url, people.officer)
+  clock.ahead = 0
+  return { 'replaced CLI token': replaced, 'expired CLI token': expired }
 }
 
 /** The CLI token of a member who then left the chat server; what was read of them before is over. */

@@ -1,5 +1,8 @@
 import { type Changed, changedSubject } from '@guildhall/contracts/event'
+import { newId } from '@guildhall/service/id'
 import type { Bus } from './connect.ts'
+import type { Outgoing } from './outbox.ts'
+import { TOLD } from './streams.ts'
 
 type Drop = (id: string) => void
 /** What each connection drops, by thing. */
@@ -9,6 +12,17 @@ const drops = new WeakMap<Bus, Map<Changed, Drop[]>>()
 export function tellChanged(bus: Bus, thing: Changed, id: string | number) {
   bus.nats.publish(changedSubject(thing, id))
 }
+
+/**
+ * The same for `enqueue`, in the transaction of the change: told even where this process dies after the
+ * commit or has lost its broker, as long as a replica is there.
+ */
+export const toldChanged = (thing: Changed, id: string | number): Outgoing => ({
+  id: newId(),
+  stream: TOLD,
+  subject: changedSubject(thing, id),
+  payload: {},
+})
 
 /** Calls `drop` with the id of each such thing that changes. */
 export function onChanged(bus: Bus, thing: Changed, drop: Drop) {

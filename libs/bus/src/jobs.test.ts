@@ -9,7 +9,7 @@ import { cleanUp, until } from '@guildhall/service/testing'
 import { z } from 'zod'
 import { ask } from './calls.ts'
 import { handles, type JobHandler, queueJob, runJobs } from './jobs.ts'
-import { relay } from './outbox.ts'
+import { relay } from './relay.ts'
 import { ensureStreams } from './streams.ts'
 import { busAs, testBroker, testOutbox } from './testing.ts'
 

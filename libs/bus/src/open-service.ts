@@ -18,7 +18,7 @@ import { dropChanged } from './changed.ts'
 import { type Bus, connectBus } from './connect.ts'
 import { createErrorEvents } from './error-events.ts'
 import { type JobHandler, runJobs } from './jobs.ts'
-import { relay } from './outbox.ts'
+import { relay } from './relay.ts'
 import { type BusTables, busMigrations } from './tables.ts'
 
 export type ServiceConfig = z.output<z.ZodObject<typeof commonSettings & typeof listenSettings>> & {

@@ -6,13 +6,16 @@ import { type TestContext, test } from 'node:test'
 import { pruneJobs } from '@guildhall/contracts/ops'
 import { orgCreated } from '@guildhall/contracts/orgs'
 import { AppError } from '@guildhall/service/errors'
+import { newId } from '@guildhall/service/id'
 import { cleanUp, until } from '@guildhall/service/testing'
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { z } from 'zod'
 import type { Bus } from './connect.ts'
 import { startNats } from './embedded.ts'
-import { audit, enqueue, queued, relay, unsendLost } from './outbox.ts'
+import { unsendLost } from './lost-rows.ts'
+import { audit, deadLetter, enqueue, queued } from './outbox.ts'
+import { relay } from './relay.ts'
 import { ensureStreams } from './streams.ts'
 import {
   busAs,
@@ -112,6 +115,69 @@ test('a row that is refused waits and holds up no other', async (t) => {
   assert.equal(await stored(), 5)
 })
 
+test('a stream with a refused row, and one that does not answer, hold up no other', async (t) => {
+  const { bus, db, write, stored } = await setUp(t)
+  const answered = Promise.withResolvers<void>()
+  cleanUp(t, async () => answered.resolve())
+  const { publish } = bus.js
+  bus.js.publish = async (subject, ...rest) => {
+    if (subject.startsWith('dead.')) await answered.promise
+    return publish.call(bus.js, subject, ...rest)
+  }
+  const held = deadLetter(pruneJobs.ops, { id: newId(), args: {} }, 'it failed')
+  await write({ ...line('refused'), subject: 'nowhere.ops' }, held)
+  await until(async () => (await stored('JOBS')) === 0)
+  const began = performance.now()
+  for (const n of count(10)) {
+    await db.transaction().execute((trx) => enqueue(trx, queued(pruneJobs.ops, {})))
+    bus.outbox.emit('written')
+    await until(async () => (await stored('JOBS')) === n + 1)
+  }
+  const ms = performance.now() - began
+  assert.ok(ms < 3_000, `${ms} ms`)
+})
+
+test('a stream that is missing holds up no other, and is sent to as soon as it is there', async (t) => {
+  const { nats, bus, db, write, unsent, stored } = await setUp(t, 0)
+  await write(line(1))
+  await db.updateTable('outbox').set({ sent_at: new Date(), stream_seq: 1 }).execute()
+  await asAdmin(nats.url, (manager) => manager.streams.delete('AUDIT'))
+  const ending = new AbortController() // the relay begins with looking at each stream that it has sent to
+  const running = relay(bus, db, ending.signal)
+  cleanUp(t, async () => {
+    ending.abort()
+    await running
+  })
+  await write(line(2))
+  for (const n of count(3)) {
+    await db.transaction().execute((trx) => enqueue(trx, queued(pruneJobs.ops, {})))
+    await until(async () => (await stored('JOBS')) === n + 1)
+  }
+  assert.equal(await unsent(), 1)
+  await ensureStreams(bus.jsm)
+  await until(async () => (await stored()) === 2)
+})
+
+test('after a fault a sender tries again when there is more, yet never without end', async (t) => {
+  const { bus, write, unsent } = await setUp(t)
+  let tries = 0
+  const { publish } = bus.js
+  bus.js.publish = async (...args) => {
+    tries += 1
+    return publish.apply(bus.js, args)
+  }
+  await write({ ...line('refused'), subject: 'nowhere.ops' })
+  await until(() => tries > 0)
+  const writing = setInterval(() => bus.outbox.emit('written'), 1)
+  cleanUp(t, async () => clearInterval(writing))
+  const began = performance.now()
+  const before = tries
+  await until(() => tries >= before + 5)
+  const ms = performance.now() - began
+  assert.ok(ms > 350 && ms < 3_000, `five tries in ${ms} ms`)
+  assert.equal(await unsent(), 1)
+})
+
 test('while NATS is killed again and again nothing is lost and nothing stored twice', async (t) => {
   const { nats, write, unsent, stored } = await setUp(t, 3)
   let n = 0
@@ -163,6 +229,9 @@ test('rows are sent again when their stream was lost and made anew', async (t) =
   const unsent = async () =>
     (await db.selectFrom('outbox').select('id').where('sent_at', 'is', null).execute()).length
 
+  const look = (bus: Bus) =>
+    Promise.all(['AUDIT', 'JOBS'].map((stream) => unsendLost(bus, db, stream)))
+
   const first = await start()
   await write(line(1), line(2), queued(pruneJobs.ops, {}))
   await sendAll(first.bus)
@@ -170,16 +239,16 @@ test('rows are sent again when their stream was lost and made anew', async (t) =
     .updateTable('outbox')
     .set({ sent_at: new Date(Date.now() - 3_600_000) })
     .execute()
-  await unsendLost(first.bus, db, false)
+  await look(first.bus)
   assert.equal(await unsent(), 3, 'sent before the stream was made')
   await sendAll(first.bus)
-  await unsendLost(first.bus, db, false)
+  await look(first.bus)
   assert.equal(await unsent(), 0, 'nothing was lost yet')
   await first.bus[Symbol.asyncDispose]()
   await asAdmin(first.nats.url, (manager) => manager.streams.delete('AUDIT'))
   await first.nats.stop()
   const second = await start()
-  await unsendLost(second.bus, db, false)
+  await look(second.bus)
   assert.equal(await unsent(), 2)
   await sendAll(second.bus)
   assert.equal((await second.bus.jsm.streams.info('AUDIT')).state.messages, 2)

@@ -55,6 +55,8 @@ export const streams = {
 /** The stream behind the bucket of revoked tokens; auth makes it. */
 export const REVOKED_STREAM = `KV_${REVOKED_BUCKET}` as const
 export type StreamName = keyof typeof streams | typeof REVOKED_STREAM
+/** In place of a stream: what is told to those who listen now, and kept by nobody. */
+export const TOLD = 'TOLD'
 
 /** Makes the streams, or brings their settings up to date. */
 export async function ensureStreams(jsm: JetStreamManager) {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { call } from './call.ts'
 import { anyMachine, officer } from './caller.ts'
 import { audited } from './event.ts'
-import { ChatUserId, Instant, OrgIdParams } from './fields.ts'
+import { ChatUserId, Instant, nextCursor, OrgIdParams, Paging } from './fields.ts'
 import { integrations } from './integrations.ts'
 import { OrgForServices } from './orgs.ts'
 import { route } from './route.ts'
@@ -110,13 +110,16 @@ export const createMachineToken = route({
 export const listMachineTokens = route({
   method: 'GET',
   url: '/api/organizations/:org_id/tokens',
-  summary: "The org's machine tokens and every scope that one may hold",
+  summary:
+    "The org's machine tokens, those of members' CLIs last, and every scope that one may hold",
   owner: 'auth',
   caller: officer,
   params: OrgIdParams,
+  query: Paging,
   reply: {
     200: z.object({
       tokens: z.array(MachineToken),
+      next_cursor: nextCursor,
       scopes: z.array(
         z.object({
           name: z.string(),

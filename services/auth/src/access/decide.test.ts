@@ -26,11 +26,22 @@ test('holders of the officer role and the superadmin may act, members and strang
   assert.deepEqual(await of(people.stranger), denied)
 })
 
+/** Takes every role from a person. */
+function takeRoles({ world }: TestAuth, { id }: { id: string }) {
+  const members = world.guilds.flatMap((guild) => guild.members)
+  for (const member of members) if (member.userId === id) member.roleIds = []
+}
+
 test('a decision counts 60 seconds at most, and a lost role counts after them', async (t) => {
   const auth = await testAuth(t)
   const decide = await decider(t, auth)
   const { valid_until } = await decide(people.officer)
   assert.ok(Date.parse(valid_until) - Date.now() <= 60_000)
+  takeRoles(auth, people.officer)
+  const again = await decide(people.officer)
+  assert.deepEqual([again.allowed, again.valid_until], [true, valid_until])
+  auth.clock.ahead = 60_001
+  assert.equal((await decide(people.officer)).allowed, false)
 })
 
 test('an org without an officer role has no officers', async (t) => {

@@ -1,4 +1,4 @@
-import { tellChanged } from '@guildhall/bus/changed'
+import { toldChanged } from '@guildhall/bus/changed'
 import { audit, enqueue } from '@guildhall/bus/outbox'
 import {
   accountLinked,
@@ -24,9 +24,11 @@ export function accountRoutes(app: App, deps: Deps) {
     await db.transaction().execute(async (trx) => {
       const ended = await deleteSession(trx, caller.session_id)
       if (!ended) return
-      await enqueue(trx, audit(memberSignedOut, caller, undefined, { username: ended.username }))
+      const said = { username: ended.username }
+      const told = toldChanged(changed.session, ended.id)
+      await enqueue(trx, audit(memberSignedOut, caller, undefined, said), told)
     })
-    tellChanged(bus, changed.session, caller.session_id)
+    bus.outbox.emit('written')
     return reply
       .header('set-cookie', forgetSession(config))
       .code(200)

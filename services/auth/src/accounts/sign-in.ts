@@ -1,4 +1,4 @@
-import { tellChanged } from '@guildhall/bus/changed'
+import { toldChanged } from '@guildhall/bus/changed'
 import { audit, enqueue } from '@guildhall/bus/outbox'
 import {
   chatCallback,
@@ -74,12 +74,15 @@ export function memberSignInRoutes(app: App, deps: Deps) {
   async function begin(user: ChatUser, sent: string): Promise<string> {
     const earlier = await sessionOf(db, sent, { secretKey, now: now() })
     const value = await db.transaction().execute(async (trx) => {
-      if (earlier) await deleteSession(trx, earlier.id)
+      if (earlier) {
+        await deleteSession(trx, earlier.id)
+        await enqueue(trx, toldChanged(changed.session, earlier.id))
+      }
       const by = { source: 'http', actor_kind: 'member', actor_id: user.id } as const
       await enqueue(trx, audit(memberSignedIn, by, undefined, { username: user.username }))
       return insertSession(trx, user, { secretKey, now: now() })
     })
-    if (earlier) tellChanged(deps.bus, changed.session, earlier.id)
+    if (earlier) deps.bus.outbox.emit('written')
     return value
   }
 }

@@ -54,7 +54,8 @@ export function appTokenRoutes(app: App, deps: Deps) {
       const gone = await removeAppToken(trx, caller.chat_user_id, id)
       if (!gone)
         throw new AppError('not_found', 'app_token.not_found', 'You have no such app token')
-      if (gone.expires_at > now()) await revokeAccess(trx, gone.id, gone.expires_at)
+      if (gone.expires_at > now())
+        await revokeAccess(trx, [{ jti: gone.id, expires_at: gone.expires_at }])
       const said = { app_token_id: gone.id, app_name: gone.app_name }
       await enqueue(trx, audit(appTokenRevoked, caller, undefined, said))
     })

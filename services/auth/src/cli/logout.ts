@@ -1,4 +1,4 @@
-import { tellChanged } from '@guildhall/bus/changed'
+import { toldChanged } from '@guildhall/bus/changed'
 import { audit, enqueue } from '@guildhall/bus/outbox'
 import { cliLogout, cliTokenRevoked } from '@guildhall/contracts/cli-tokens'
 import { changed } from '@guildhall/contracts/event'
@@ -12,11 +12,13 @@ export function cliLogoutRoutes(app: App, { db, bus }: Deps) {
     const { chat_user_id } = caller
     const token_id = await db.transaction().execute(async (trx) => {
       const id = await deleteCliToken(trx, org.id, chat_user_id)
-      if (id)
-        await enqueue(trx, audit(cliTokenRevoked, caller, org, { token_id: id, chat_user_id }))
+      if (!id) return undefined
+      const said = { token_id: id, chat_user_id }
+      const told = toldChanged(changed.machineToken, id)
+      await enqueue(trx, audit(cliTokenRevoked, caller, org, said), told)
       return id
     })
-    if (token_id) tellChanged(bus, changed.machineToken, token_id)
+    bus.outbox.emit('written')
     return { deleted: token_id !== undefined }
   })
 }

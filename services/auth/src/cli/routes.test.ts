@@ -4,12 +4,15 @@ import { ask } from '@guildhall/bus/calls'
 import { busAs } from '@guildhall/bus/testing'
 import { SIGN_IN_REFUSED } from '@guildhall/contracts/auth'
 import { cliCallback, cliLogin, cliLogout } from '@guildhall/contracts/cli-tokens'
+import { changed } from '@guildhall/contracts/event'
 import { findMachineToken } from '@guildhall/contracts/tokens'
 import { people } from '@guildhall/sandbox/demo'
 import { CALLER_HEADER, callerKey, signIdentity } from '@guildhall/service/caller-token'
 import { newId } from '@guildhall/service/id'
+import { until } from '@guildhall/service/testing'
 import { sha256 } from '../hash.ts'
 import { type TestAuth, testAuth } from '../testing.ts'
+import { toldGateways } from '../testing-told.ts'
 
 const DAY_MS = 86_400_000
 
@@ -84,6 +87,21 @@ test('a new sign-in ends the token before, and of ten at once one token counts',
   const ten = await Promise.all(Array.from({ length: 10 }, () => signInCli(auth, people.member)))
   const found = await Promise.all(ten.map(({ token }) => find(token)))
   assert.equal(found.filter((token) => token !== null).length, 1)
+})
+
+test('gateways are told of the token that a new sign-in, and a sign-out, ended', async (t) => {
+  const auth = await testAuth(t)
+  const find = await gatewayOf(t, auth)
+  const told = await toldGateways(t, auth, changed.machineToken)
+  const first = await find((await signInCli(auth, people.member)).token)
+  const second = await find((await signInCli(auth, people.member)).token)
+  assert.ok(first && second)
+  await until(() => told.includes(first.id), 1_000)
+  const { id: chat_user_id, username } = people.member
+  const caller = { kind: 'member' as const, chat_user_id, username, session_id: newId() }
+  await auth.as({ caller, org: auth.org }).call(cliLogout, { params: { org: 'demo' } })
+  await until(() => told.includes(second.id), 1_000)
+  assert.deepEqual(told, [first.id, second.id])
 })
 
 test('who is no member, came without our state or where compute is off gets a page and no token', async (t) => {

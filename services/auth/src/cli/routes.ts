@@ -1,4 +1,4 @@
-import { tellChanged } from '@guildhall/bus/changed'
+import { toldChanged } from '@guildhall/bus/changed'
 import { audit, enqueue } from '@guildhall/bus/outbox'
 import { SIGN_IN_REFUSED } from '@guildhall/contracts/auth'
 import {
@@ -15,8 +15,9 @@ import type { App } from '@guildhall/service/app'
 import { isHttps } from '@guildhall/service/cookie-name'
 import { AppError } from '@guildhall/service/errors'
 import { z } from 'zod'
+import { noteDenied } from '../access/note-denied.ts'
 import { checkMemberSignIn } from '../accounts/rules.ts'
-import type { ChatUser } from '../clients/chat.ts'
+import { type ChatUser, refusalOf } from '../clients/chat.ts'
 import type { OrgRow } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import { randomValue, sha256 } from '../hash.ts'
@@ -77,26 +78,25 @@ export function cliSignInRoutes(app: App, deps: Deps) {
       return say(status, title, text)
     }
     if (!signIn || signIn.state !== query.state) {
-      deps.log.warn(
-        { reason: 'oauth_state_mismatch' },
-        'access decision=deny reason=oauth_state_mismatch route=GET /api/compute/cli/callback org=- credential=none',
-      )
+      noteDenied(deps.log, 'oauth_state_mismatch', cliCallback)
       const text = `This sign-in was not started here or took too long. Start again with ${cli}.`
       return refuse(400, 'Not signed in', text)
     }
     if (!query.code)
       return say(400, 'Not signed in', `The sign-in was cancelled. Start again with ${cli}.`)
     const { verifier, org_id } = signIn
-    const { user } = await chat
-      .signedIn({ code: query.code, verifier, redirectUri, servers: false })
-      .catch(keepRefusal)
-    if (!user)
+    const asked = { code: query.code, verifier, redirectUri, servers: false }
+    const answer = await chat.signedIn(asked).catch(refusalOf)
+    if (answer instanceof AppError)
       return refuse(400, 'Not signed in', `The chat platform refused it. Start again with ${cli}.`)
+    const { user } = answer
     const org = await orgById(db, org_id)
     if (!org?.active || org.modules_off.includes('compute'))
       return refuse(404, 'Not available', 'This club does not offer compute.')
-    if (!(await access.membership(user.id, org)).member)
+    if (!(await access.membership(user.id, org)).member) {
+      noteDenied(deps.log, 'not_member', cliCallback, user.id, org)
       return refuse(403, 'Not a member', `Join the chat server of ${org.name} and sign in again.`)
+    }
     const token = await issue(deps, org, user)
     return reply.code(200).send(tokenPage(cli, org.name, token))
   }
@@ -115,19 +115,13 @@ async function issue({ db, bus, now }: Deps, org: OrgRow, user: ChatUser): Promi
   const token = MACHINE_TOKEN_PREFIX + randomValue()
   const by = { source: 'http', actor_kind: 'member', actor_id: user.id } as const
   const display = token.slice(0, DISPLAY_CHARS)
-  const replaced = await db.transaction().execute(async (trx) => {
+  await db.transaction().execute(async (trx) => {
     const earlier = await lockCliToken(trx, org.id, user.id)
     const made = { sha256: sha256(token), display, now: now() }
     const token_id = await storeCliToken(trx, org.id, user, made)
     await enqueue(trx, audit(cliTokenIssued, by, org, { token_id, chat_user_id: user.id }))
-    return earlier
+    if (earlier) await enqueue(trx, toldChanged(changed.machineToken, earlier))
   })
-  if (replaced) tellChanged(bus, changed.machineToken, replaced)
+  bus.outbox.emit('written') // the token before is to count no more at once
   return token
-}
-
-/** A code that does not count is the browser's affair; anything else is ours. */
-function keepRefusal(error: unknown) {
-  if (error instanceof AppError && error.kind === 'invalid') return { user: undefined }
-  throw error
 }

@@ -122,6 +122,18 @@ test('tokens under keys that nobody has do not make us ask the provider each tim
   assert.ok(await identities.verify(await sandbox.identityToken('user_milo')))
 })
 
+test('a good token is let in right after tokens under invented keys', async (t) => {
+  const { world, sandbox, identities } = await setUp(t)
+  const { privateKey } = await generateKeyPair('RS256')
+  const junk = new SignJWT({ sub: 'user_milo', azp: world.identity.authorizedParty })
+    .setProtectedHeader({ alg: 'RS256', kid: 'nobody' })
+    .setIssuedAt()
+    .setExpirationTime('1m')
+  const sent = await junk.sign(privateKey)
+  await assert.rejects(identities.verify(sent), refused('unauthenticated', 'invalid'))
+  assert.ok(await identities.verify(await sandbox.identityToken('user_milo')))
+})
+
 test('with the public key in IDP_JWT_KEY the provider is not asked for keys', async (t) => {
   const first = await setUp(t)
   const jwks = await fetch(`${first.sandbox.identityUrl}/v1/jwks`, {

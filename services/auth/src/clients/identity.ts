@@ -1,5 +1,4 @@
 import { createClerkClient, verifyToken } from '@clerk/backend'
-import { TokenVerificationError, TokenVerificationErrorReason } from '@clerk/backend/errors'
 import { AppError } from '@guildhall/service/errors'
 import { kept } from '@guildhall/service/kept'
 import { decodeProtectedHeader } from 'jose'
@@ -7,6 +6,7 @@ import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import type { Config } from '../config.ts'
 import { sha256 } from '../hash.ts'
+import { createProviderKeys } from './provider-keys.ts'
 
 /** How far the provider's clock may be from ours. */
 const CLOCK_SKEW_MS = 5_000
@@ -15,8 +15,6 @@ const KEPT_MS = 60_000
 const MOST_KEPT = 10_000
 /** The official client waits for ever. */
 const TIMEOUT_MS = 5_000
-/** After a key that the provider does not have, the next unknown one waits so long. */
-const NEW_KEY_MS = 1_000
 
 const Claims = z.looseObject({
   sub: z.string(),
@@ -60,7 +58,10 @@ export function createIdentities(
     ttl: KEPT_MS,
     fetchMethod: async (subject) => ({ email: await primaryEmail(subject) }),
   })
-  const keys = providerKeys()
+  const keys = createProviderKeys(async () => {
+    if (!clerk) throw notSetUp('IDP_SECRET_KEY')
+    return (await answered(clerk.jwks.getJwks(), timeoutMs).catch(rethrown(unavailable))).keys ?? []
+  })
   const known = new LRUCache<string, VerifiedIdentity>({ max: MOST_KEPT, ttl: KEPT_MS })
 
   function checkSetUp() {
@@ -83,16 +84,10 @@ export function createIdentities(
   }
 
   async function claimsOf(token: string): Promise<Claims> {
-    const options = {
-      ...(jwtKey ? { jwtKey } : { secretKey: secretKey ?? '', apiUrl }),
-      authorizedParties: parties,
-      clockSkewInMs: CLOCK_SKEW_MS,
-    }
-    const verify = () => answered(verifyToken(token, options), timeoutMs)
-    const payload = await (jwtKey ? verify() : keys.use(keyIdOf(token), verify)).catch((cause) => {
-      if (cause instanceof AppError) throw cause
-      throw isProviderAway(cause) ? unavailable(cause) : invalid(cause)
-    })
+    const key = jwtKey ?? (await keys.find(keyIdOf(token)))
+    if (key === undefined) throw invalid()
+    const options = { jwtKey: key, authorizedParties: parties, clockSkewInMs: CLOCK_SKEW_MS }
+    const payload = await verifyToken(token, options).catch(rethrown(invalid))
     const claims = Claims.safeParse(payload)
     // the library lets a token without a party pass
     if (!claims.success || !parties.includes(claims.data.azp ?? '')) throw invalid()
@@ -120,13 +115,6 @@ export function createIdentities(
   }
 }
 
-const AWAY: string[] = [
-  TokenVerificationErrorReason.RemoteJWKFailedToLoad,
-  TokenVerificationErrorReason.RemoteJWKInvalid,
-  TokenVerificationErrorReason.JWKFailedToResolve,
-  TokenVerificationErrorReason.RemoteJWKMissing,
-]
-
 /** Rejects with `identity.unavailable` where the provider takes too long. */
 function answered<T>(asked: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -134,36 +122,6 @@ function answered<T>(asked: Promise<T>, timeoutMs: number): Promise<T> {
     const timer = setTimeout(late, timeoutMs)
     asked.then(resolve, reject).finally(() => clearTimeout(timer))
   })
-}
-
-/**
- * The official client fetches the provider's keys for every token whose key it does not know. Tokens under a key that never
- * verified one take turns here, and after a key that the provider does not have the next one waits a while.
- */
-function providerKeys() {
-  const verified = new Set<string>()
-  let last: Promise<unknown> = Promise.resolve()
-  let missedAt = Number.NEGATIVE_INFINITY
-  async function first<T>(kid: string, verify: () => Promise<T>): Promise<T> {
-    if (!verified.has(kid) && performance.now() - missedAt < NEW_KEY_MS) throw invalid()
-    try {
-      const payload = await verify()
-      verified.add(kid)
-      return payload
-    } catch (error) {
-      if (reasonOf(error) === TokenVerificationErrorReason.JWKKidMismatch)
-        missedAt = performance.now()
-      throw error
-    }
-  }
-  return {
-    use<T>(kid: string, verify: () => Promise<T>): Promise<T> {
-      if (verified.has(kid)) return verify()
-      const result = last.then(() => first(kid, verify))
-      last = result.catch(() => undefined)
-      return result
-    },
-  }
 }
 
 /** The key that a token says it is signed with (RFC 7515 § 4.1.4). */
@@ -175,11 +133,10 @@ function keyIdOf(token: string): string {
   }
 }
 
-/** The provider did not give its keys; anything else says something of the token. */
-const isProviderAway = (error: unknown) => AWAY.includes(reasonOf(error) ?? '')
-
-const reasonOf = (error: unknown) =>
-  error instanceof TokenVerificationError ? error.reason : undefined
+/** For `catch`: throws a refusal of ours as it is, and any other error as what `meaning` makes of it. */
+const rethrown = (meaning: (cause: unknown) => AppError) => (cause: unknown) => {
+  throw cause instanceof AppError ? cause : meaning(cause)
+}
 
 const invalid = (cause?: unknown) =>
   new AppError(

@@ -13,10 +13,18 @@ function clientOf({ as, org }: TestAuth) {
   const body = { name: 'app', kind: 'app' as const, scopes: ['org:read' as const] }
   return {
     make: () => client.call(createMachineToken, { params, body }),
-    async names() {
-      const reply = await client.call(listMachineTokens, { params })
-      assert.ok(reply.status === 200)
-      return reply.body.tokens.map(({ name }) => name)
+    /** The names on each page. */
+    async pages(limit: number) {
+      const pages: string[][] = []
+      let cursor: string | null | undefined
+      do {
+        const query = { limit: String(limit), ...(cursor ? { cursor } : {}) }
+        const reply = await client.call(listMachineTokens, { params, query })
+        assert.ok(reply.status === 200)
+        pages.push(reply.body.tokens.map(({ name }) => name))
+        cursor = reply.body.next_cursor
+      } while (cursor)
+      return pages
     },
   }
 }
@@ -61,23 +69,30 @@ test('of ten who make the last machine token of an org at once one succeeds', as
   }
 })
 
-test('a list shows every token that counts, and of expired ones as many as it has room for', async (t) => {
+const member = (n: number) => ({ chat_user_id: String(10_000 + n), username: `member${n}` })
+
+test("tokens of members' CLIs take none of an org's room for others", async (t) => {
   const auth = await testAuth(t)
-  await insert(auth, 'live', 3, new Date(Date.now() + HOUR_MS))
-  await insert(auth, 'live', 3, null)
-  await insert(auth, 'expired', MOST_MACHINE_TOKENS, new Date(Date.now() - HOUR_MS))
-  const names = await clientOf(auth).names()
-  assert.equal(names.length, MOST_MACHINE_TOKENS)
-  assert.equal(names.filter((name) => name === 'live').length, 6)
+  await insert(auth, 'cli', MOST_MACHINE_TOKENS, new Date(Date.now() + HOUR_MS), member)
+  assert.equal((await clientOf(auth).make()).status, 201)
 })
 
-test("tokens of members' CLIs never crowd those of officers out of the list", async (t) => {
+test("officers' tokens come first, those that count before expired ones, and every page goes on", async (t) => {
   const auth = await testAuth(t)
-  await insert(auth, 'live', 3, null)
-  await insert(auth, 'expired', 2, new Date(Date.now() - HOUR_MS))
-  const member = (n: number) => ({ chat_user_id: String(10_000 + n), username: `member${n}` })
-  await insert(auth, 'cli', MOST_MACHINE_TOKENS, new Date(Date.now() + HOUR_MS), member)
-  const names = await clientOf(auth).names()
-  const count = (wanted: string) => names.filter((name) => name === wanted).length
-  assert.deepEqual([count('live'), count('expired'), count('cli')], [3, 2, MOST_MACHINE_TOKENS - 5])
+  const [later, before] = [HOUR_MS, -HOUR_MS].map((ms) => new Date(Date.now() + ms))
+  assert.ok(later && before)
+  await insert(auth, 'cli', 2, later, member)
+  await insert(auth, 'live', 3, later)
+  await insert(auth, 'expired', 4, before)
+  await insert(auth, 'live', 2, null)
+  await insert(auth, 'expired cli', 2, before, (n) => member(100 + n))
+  const all = [
+    ...Array(5).fill('live'),
+    ...Array(4).fill('expired'),
+    ...Array(2).fill('cli'),
+    ...Array(2).fill('expired cli'),
+  ]
+  const { pages } = clientOf(auth)
+  assert.deepEqual(await pages(13), [all])
+  for (const limit of [1, 3]) assert.deepEqual((await pages(limit)).flat(), all)
 })

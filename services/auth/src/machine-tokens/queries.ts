@@ -14,24 +14,31 @@ const isLive = (now: Date) =>
   sql<boolean>`(machine_tokens.expires_at is null or machine_tokens.expires_at > ${now})`
 
 /**
- * Up to `limit` tokens of an org, the oldest first. Of more, officers' come before those of members' CLIs, and
- * those that count before expired ones.
+ * Up to `limit` tokens of an org after the one at `before`: officers' before those of members' CLIs, of each
+ * those that count before expired ones, and of these the newest first.
  */
-export async function tokensOfOrg(
+export function tokensOfOrg(
   db: Db,
   orgId: number,
-  { now, limit }: { now: Date; limit: number },
-): Promise<MachineTokenRow[]> {
-  const rows = await db
+  { now, before, limit }: { now: Date; before: string | undefined; limit: number },
+) {
+  const place = sql`(chat_user_id is not null, not ${isLive(now)})`
+  const query = db
     .selectFrom('machine_tokens')
     .selectAll()
+    .select(
+      sql<string>`concat_ws(' ', chat_user_id is not null, not ${isLive(now)}, id)`.as('place'),
+    )
     .where('org_id', '=', orgId)
-    .orderBy((order) => order('chat_user_id', 'is', null), 'desc')
-    .orderBy(isLive(now), 'desc')
+    .orderBy(place)
     .orderBy('id', 'desc')
     .limit(limit)
+  if (before === undefined) return query.execute()
+  const [ofMember, expired, id] = before.split(' ')
+  const last = sql`(${ofMember}::boolean, ${expired}::boolean)`
+  return query
+    .where(sql<boolean>`${place} > ${last} or (${place} = ${last} and id < ${id}::uuid)`)
     .execute()
-  return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
 /** How many tokens of an org count, without those of members' CLIs. */

@@ -109,7 +109,7 @@ test('limits are kept as sent: a missing entry means none, an empty list nothing
   assert.ok(listed.status === 200)
   assert.deepEqual(
     listed.body.tokens.map((token) => token.limits),
-    [limits, {}],
+    [{}, limits],
   )
 })
 

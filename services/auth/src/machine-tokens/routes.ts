@@ -1,4 +1,4 @@
-import { tellChanged } from '@guildhall/bus/changed'
+import { toldChanged } from '@guildhall/bus/changed'
 import { audit, enqueue } from '@guildhall/bus/outbox'
 import { changed } from '@guildhall/contracts/event'
 import { integrationKeys, integrations } from '@guildhall/contracts/integrations'
@@ -15,6 +15,7 @@ import {
 import type { App } from '@guildhall/service/app'
 import { AppError } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
+import { pageOf } from '@guildhall/service/paging'
 import type { Deps } from '../deps.ts'
 import { randomValue, sha256 } from '../hash.ts'
 import { stateOf } from '../integrations/state.ts'
@@ -23,7 +24,7 @@ import { secretNames } from '../secrets/queries.ts'
 import { DISPLAY_CHARS, deleteToken, liveTokenCount, shown, tokensOfOrg } from './queries.ts'
 
 const DAY_MS = 86_400_000
-/** Tokens of one org that count; a list shows no more. */
+/** Tokens of one org that count, without those of members' CLIs. */
 export const MOST_MACHINE_TOKENS = 200
 const scopeList = Object.entries(scopes).map(([name, info]) => ({ name, ...info }))
 
@@ -61,23 +62,14 @@ export function machineTokenRoutes(app: App, { db, bus, config, now }: Deps) {
     return reply.code(201).send({ token, ...shown(row) })
   })
 
-  app.implement(listMachineTokens, async ({ org }) => ({
-    tokens: (await tokensOfOrg(db, org.id, { now: now(), limit: MOST_MACHINE_TOKENS })).map(shown),
-    scopes: scopeList,
-    integrations: await connections(org.id),
-  }))
-
-  /** Each integration, whether the org has connected it, and which scopes need it. */
-  async function connections(orgId: number) {
-    const set = await secretNames(db, orgId)
-    return integrationKeys.map((key) => ({
-      key,
-      title: integrations[key].title,
-      connected: stateOf(key, set, config) === 'connected',
-      scopes: scopeList.filter(({ integration }) => integration === key).map(({ name }) => name),
-      limits: [...integrations[key].limits],
-    }))
-  }
+  app.implement(listMachineTokens, async ({ org, query: { limit, cursor } }) => {
+    const asked = { limit, cursor, bound: ['machine tokens', org.id] }
+    const read = (page: { before: string | undefined; limit: number }) =>
+      tokensOfOrg(db, org.id, { ...page, now: now() })
+    const { items, next_cursor } = await pageOf(asked, read, ({ place }) => place)
+    const integrations = await connections({ db, config }, org.id)
+    return { tokens: items.map(shown), next_cursor, scopes: scopeList, integrations }
+  })
 
   app.implement(deleteMachineToken, async ({ org, caller, params }) => {
     await db.transaction().execute(async (trx) => {
@@ -87,9 +79,10 @@ export function machineTokenRoutes(app: App, { db, bus, config, now }: Deps) {
       await enqueue(
         trx,
         audit(machineTokenRevoked, caller, org, { token_id: gone.id, name: gone.name }),
+        toldChanged(changed.machineToken, gone.id),
       )
     })
-    tellChanged(bus, changed.machineToken, params.token_id)
+    bus.outbox.emit('written') // every gateway is to know within a second
     return { deleted: true }
   })
 
@@ -98,6 +91,18 @@ export function machineTokenRoutes(app: App, { db, bus, config, now }: Deps) {
     name: caller.name,
     kind: caller.token_kind,
     scopes: [...caller.scopes],
+  }))
+}
+
+/** Each integration, whether the org has connected it, and which scopes need it. */
+async function connections({ db, config }: Pick<Deps, 'db' | 'config'>, orgId: number) {
+  const set = await secretNames(db, orgId)
+  return integrationKeys.map((key) => ({
+    key,
+    title: integrations[key].title,
+    connected: stateOf(key, set, config) === 'connected',
+    scopes: scopeList.filter(({ integration }) => integration === key).map(({ name }) => name),
+    limits: [...integrations[key].limits],
   }))
 }
 

@@ -8,7 +8,7 @@ import {
 } from '@guildhall/contracts/auth'
 import { Kvm } from '@nats-io/kv'
 import type { Deps } from '../deps.ts'
-import { listRevoked } from './queries.ts'
+import { isToldLate, listRevoked } from './queries.ts'
 
 /** Entries outlive every access token. App tokens count for longer: writing anew keeps their entries there. */
 const KEEP_MS = 2 * ACCESS_TOKEN_SECONDS * 1000
@@ -20,13 +20,19 @@ const AGAIN_MS = REVOKED_COMPLETE_MS / 4
 const BATCH = 200
 /** Several in the time after which a gateway stops to trust what it knows. */
 const BEAT_MS = REVOKED_SILENCE_MS / 4
+/** What has waited for so long may be held by a replica that lost its broker: then gateways are to ask. */
+const LATE_MS = 300
 
-/** Makes the bucket of revoked tokens and writes it anew from the table after each connection, until `signal`. */
+/**
+ * Makes the bucket of revoked tokens and writes it anew from the table after each connection, until `signal`.
+ * Once it was written whole it beats, while everything that gateways must hear of is told in time.
+ */
 export function keepRevokedBucket(
   { bus, db, now }: Pick<Deps, 'bus' | 'db' | 'now'>,
   signal: AbortSignal,
   writingMs = WRITING_MS, // tests allow less
 ) {
+  let written = false
   async function write() {
     const began = performance.now()
     const bucket = await new Kvm(bus.js).create(REVOKED_BUCKET, { ttl: KEEP_MS })
@@ -38,15 +44,31 @@ export function keepRevokedBucket(
     if (performance.now() - began > writingMs)
       throw new Error(`Writing ${rows.length} revoked tokens took longer than ${writingMs} ms`)
     await bucket.put(REVOKED_COMPLETE, now().toISOString())
+    written = true
+  }
+  /** A database that does not tell is silence too. */
+  async function beat() {
+    if (!written || (await isToldLate(db, LATE_MS).catch(() => true))) return
+    if (!signal.aborted && !bus.nats.isClosed())
+      bus.nats.publish(`$KV.${REVOKED_BUCKET}.${REVOKED_BEAT}`)
   }
   bus.onConnected(write)
   const again = () =>
     write().catch((error) =>
       bus.log.warn({ err: error }, 'The bucket of revoked tokens could not be written anew'),
     )
-  const beat = () => {
-    if (!bus.nats.isClosed()) bus.nats.publish(`$KV.${REVOKED_BUCKET}.${REVOKED_BEAT}`)
-  }
-  const timers = [setInterval(again, AGAIN_MS), setInterval(beat, BEAT_MS)]
+  const timers = [setInterval(again, AGAIN_MS), setInterval(onceAtATime(beat), BEAT_MS)]
   signal.addEventListener('abort', () => timers.forEach(clearInterval))
+}
+
+/** `work` that leaves out a call while the one before is under way. */
+function onceAtATime(work: () => Promise<void>) {
+  let running = false
+  return async () => {
+    if (running) return
+    running = true
+    await work().finally(() => {
+      running = false
+    })
+  }
 }

@@ -1,5 +1,5 @@
 import { enqueue, type Outgoing } from '@guildhall/bus/outbox'
-import { REVOKED_STREAM } from '@guildhall/bus/streams'
+import { REVOKED_STREAM, TOLD } from '@guildhall/bus/streams'
 import { REVOKED_BUCKET } from '@guildhall/contracts/auth'
 import { newId } from '@guildhall/service/id'
 import { sql } from 'kysely'
@@ -66,6 +66,14 @@ export async function revokeFamilies(trx: Trx, familyIds: readonly string[], now
   for (const id of [...new Set(familyIds)].sort()) await revokeFamily(trx, id, now)
 }
 
+interface Revoked {
+  jti: string
+  expires_at: Date
+}
+
+/** Postgres takes 65 535 parameters in a statement. */
+const MOST_AT_ONCE = 5_000
+
 /** Deletes a family's refresh tokens and ends those of its access tokens that still count. */
 export async function revokeFamily(trx: Trx, familyId: string, now: Date) {
   await lockFamily(trx, familyId)
@@ -74,29 +82,49 @@ export async function revokeFamily(trx: Trx, familyId: string, now: Date) {
     .where('family_id', '=', familyId)
     .returning(['access_jti', 'access_expires_at'])
     .execute()
-  for (const { access_jti, access_expires_at } of pairs) {
-    if (access_expires_at > now) await revokeAccess(trx, access_jti, access_expires_at)
+  const access = pairs.map(({ access_jti: jti, access_expires_at: expires_at }) => ({
+    jti,
+    expires_at,
+  }))
+  await revokeAccess(
+    trx,
+    access.filter(({ expires_at }) => expires_at > now),
+  )
+}
+
+/** Ends access tokens, here and, by the bucket, at every gateway; of many each part in one statement. */
+export async function revokeAccess(trx: Trx, tokens: readonly Revoked[]) {
+  for (let n = 0; n < tokens.length; n += MOST_AT_ONCE) {
+    const rows = tokens.slice(n, n + MOST_AT_ONCE)
+    await trx
+      .insertInto('revoked_tokens')
+      .values(rows)
+      .onConflict((on) => on.doNothing())
+      .execute()
+    await enqueue(trx, ...rows.map(revocation))
   }
 }
 
-/** Ends one access token, here and, by the bucket, at every gateway. */
-export async function revokeAccess(trx: Trx, jti: string, expires_at: Date) {
-  const row = { jti, expires_at }
-  await trx
-    .insertInto('revoked_tokens')
-    .values(row)
-    .onConflict((on) => on.doNothing())
-    .execute()
-  await enqueue(trx, revocation(row))
-}
-
 /** What the bucket says of a revoked token. */
-export const revocation = ({ jti, expires_at }: { jti: string; expires_at: Date }): Outgoing => ({
+export const revocation = ({ jti, expires_at }: Revoked): Outgoing => ({
   id: newId(),
   stream: REVOKED_STREAM,
   subject: `$KV.${REVOKED_BUCKET}.${jti}`,
   payload: { exp: Math.floor(expires_at.getTime() / 1000) },
 })
+
+/** True while a change that gateways must hear of has waited in the outbox for longer than this. */
+export async function isToldLate(db: Db, ms: number): Promise<boolean> {
+  const row = await db
+    .selectFrom('outbox')
+    .select('id')
+    .where('sent_at', 'is', null)
+    .where('stream', 'in', [REVOKED_STREAM, TOLD])
+    .where('created_at', '<', sql<Date>`now() - make_interval(secs => ${ms / 1000})`)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
 
 export async function isRevokedToken(db: Db, jti: string): Promise<boolean> {
   const row = await db

@@ -4,7 +4,9 @@ import { quietLog } from '@guildhall/bus/testing'
 import { logout, refresh, revoke } from '@guildhall/contracts/auth'
 import { createSealer } from '@guildhall/outbound/sealed'
 import { people } from '@guildhall/sandbox/demo'
+import { newId } from '@guildhall/service/id'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
+import { sql } from 'kysely'
 import { callerOf, signedIn, type TestAuth, testAuth } from '../testing.ts'
 import { issuePair, SIGN_IN_DAYS } from './issue.ts'
 import { GRACE_MS } from './routes.ts'
@@ -111,6 +113,27 @@ test('revoking an access token ends its whole session, also without the refresh 
   assert.equal((await auth.as({ caller }).call(revoke, { body: {} })).status, 200)
   assert.deepEqual(await revokedTokens(auth), [jti])
   assert.equal((await refreshWith(auth, pair.refresh_token)).status, 401)
+})
+
+test('of a family of thousands every access token ends, in one statement', async (t) => {
+  const auth = await testAuth(t)
+  const { access_token, refresh_token } = await newPair(auth)
+  const [first] = await auth.db.selectFrom('token_pairs').selectAll().execute()
+  assert.ok(first)
+  const more = Array.from({ length: 1_500 }, () => {
+    const id = newId()
+    return { ...first, id, refresh_sha256: id, access_jti: id, parent_id: first.id }
+  })
+  await auth.db.insertInto('token_pairs').values(more).execute()
+  const caller = { ...signedIn(), token_id: decodeJwt(access_token).jti ?? '' }
+  const ended = await auth.as({ caller }).call(logout, { body: { refresh_token } })
+  assert.equal(ended.status, 200)
+  const rows = await auth.db
+    .selectFrom('revoked_tokens')
+    .select(sql<string>`cmin`.as('at'))
+    .execute()
+  assert.equal(rows.length, 1_501)
+  assert.equal(new Set(rows.map(({ at }) => at)).size, 1)
 })
 
 test('tokens are stored only as hashes', async (t) => {

@@ -1,8 +1,9 @@
-import { tellChanged } from '@guildhall/bus/changed'
+import { toldChanged } from '@guildhall/bus/changed'
 import { audit, enqueue } from '@guildhall/bus/outbox'
 import {
   getJwks,
   getName,
+  type Jwks,
   logout,
   refresh,
   refreshReused,
@@ -15,6 +16,9 @@ import type { Caller } from '@guildhall/contracts/caller'
 import { changed } from '@guildhall/contracts/event'
 import type { App } from '@guildhall/service/app'
 import { AppError } from '@guildhall/service/errors'
+import { kept } from '@guildhall/service/kept'
+import { LRUCache } from 'lru-cache'
+import type { z } from 'zod'
 import { forgetSession, sentSession } from '../accounts/session-cookie.ts'
 import { deleteSession, sessionOf } from '../accounts/sessions.ts'
 import type { PairRow, Trx } from '../db.ts'
@@ -34,17 +38,28 @@ import {
 /** Milliseconds in which a spent refresh token gets a pair once more: two tabs refresh at once (decisions.md § 1). */
 export const GRACE_MS = 30_000
 
+/** How late the public document may know a new signing key; gateways ask for theirs over NATS. */
+const PUBLISHED_MS = 5_000
+
 export function tokenPairRoutes(app: App, deps: Deps) {
   const { db, bus, config, signer, now } = deps
+  // anybody may ask, and each answer opens every sealed key
+  const published = new LRUCache<'keys', z.output<typeof Jwks>>({
+    max: 1,
+    ttl: PUBLISHED_MS,
+    fetchMethod: () => signer.publicKeys(),
+  })
 
   app.implement(refresh, async ({ body }) => {
     const pair = await db.transaction().execute((trx) => rotate(trx, deps, body.refresh_token))
-    if (!pair)
+    if (!pair) {
+      bus.outbox.emit('written') // the family of a token that was used twice has ended, and gateways are to know
       throw new AppError(
         'unauthenticated',
         'refresh_token.invalid',
         'The refresh token is unknown, used or expired; sign in again',
       )
+    }
     return pair
   })
 
@@ -59,17 +74,18 @@ export function tokenPairRoutes(app: App, deps: Deps) {
     const session = await sessionOf(db, sent, { secretKey: config.SECRET_KEY, now: now() })
     await db.transaction().execute(async (trx) => {
       await endSession(trx, deps, caller, body.refresh_token)
-      if (session) await deleteSession(trx, session.id)
+      if (!session) return
+      await deleteSession(trx, session.id)
+      await enqueue(trx, toldChanged(changed.session, session.id))
     })
     bus.outbox.emit('written')
-    if (session) tellChanged(bus, changed.session, session.id)
     if (sent) reply.header('set-cookie', forgetSession(config))
     return reply.code(200).send({ message: 'Logged out' })
   })
 
   app.implement(getName, async ({ caller }) => ({ name: caller.username }))
   app.implement(validToken, async () => ({ status: 'success', valid: true, expired: false }))
-  app.implement(getJwks, () => signer.publicKeys())
+  app.implement(getJwks, () => kept(published, 'keys'))
 
   /** Nothing where the token does not count. Of many who send it at once, all but the first fall under the grace. */
   async function rotate(trx: Trx, deps: Deps, token: string): Promise<TokenPair | undefined> {
@@ -106,7 +122,8 @@ async function endSession(trx: Trx, { now }: Deps, caller: Caller, refreshToken?
   const families = [sent?.family_id, own].filter((id) => id !== undefined)
   await revokeFamilies(trx, families, now())
   if (caller.kind === 'platform') {
-    await revokeAccess(trx, caller.token_id, new Date(caller.expires_at * 1000))
+    const expires_at = new Date(caller.expires_at * 1000)
+    await revokeAccess(trx, [{ jti: caller.token_id, expires_at }])
     await enqueue(trx, audit(sessionRevoked, caller, undefined, { username: caller.username }))
   } else if (sent) {
     const by = { source: 'http', actor_kind: 'officer', actor_id: sent.chat_user_id } as const
