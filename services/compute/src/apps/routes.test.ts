@@ -86,8 +86,9 @@ test('values of secrets reach the pod and stand nowhere else', async (t) => {
 })
 
 test('a manifest in a repository is read at each deploy, a private one with the own token alone', async (t) => {
-  const { keys } = (await testApps(t)).sandboxWorld
-  const apps = await testApps(t, { CODEHOST_TOKEN: keys.codeHost })
+  const CODEHOST_TOKEN = 'token-of-the-deployment'
+  const apps = await testApps(t, { CODEHOST_TOKEN })
+  apps.sandboxWorld.keys.codeHost = CODEHOST_TOKEN
   const [main, old] = ['a'.repeat(40), 'b'.repeat(40)]
   const repo = {
     name: 'club/site',
