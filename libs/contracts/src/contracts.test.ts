@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import * as appTokens from './app-tokens.ts'
 import * as auth from './auth.ts'
 import { subjectOfCall } from './call.ts'
-import { fits, machine, officer } from './caller.ts'
+import { fits, machine, officer, officerOrTool } from './caller.ts'
 import { calls, jobs } from './calls.ts'
 import * as cliTokens from './cli-tokens.ts'
 import { pathOf } from './client.ts'
@@ -13,6 +13,7 @@ import { type AuditAction, actorOf } from './event.ts'
 import * as integrations from './integrations.ts'
 import { ownerOfJob } from './job.ts'
 import * as knowledge from './knowledge.ts'
+import * as mcp from './mcp.ts'
 import * as members from './members.ts'
 import { peers, services } from './names.ts'
 import { openApi } from './openapi.ts'
@@ -24,6 +25,7 @@ import { routes } from './routes.ts'
 import * as secrets from './secrets.ts'
 import * as superadmin from './superadmin.ts'
 import * as tokens from './tokens.ts'
+import { tools } from './tools.ts'
 
 const domains = [
   appTokens,
@@ -35,6 +37,7 @@ const domains = [
   podSessions,
   integrations,
   knowledge,
+  mcp,
   members,
   ops,
   orgs,
@@ -85,6 +88,42 @@ test('scopes that routes ask for are scopes that a token may hold', () => {
     const { scope } = route.caller as { scope?: string }
     if (scope) assert.ok(scope in tokens.scopes, `${name}: ${scope}`)
   }
+})
+
+test('a tool may do what its scope is for: its route, and what it shows, ask for that scope', () => {
+  assert.equal(new Set(tools.map(({ name }) => name)).size, tools.length)
+  for (const { name, scope, route, confirm } of tools) {
+    assert.match(name, /^[a-z]+\.[a-z_]+$/)
+    for (const { caller, url } of [route, ...(confirm?.shows ? [confirm.shows] : [])]) {
+      const { tool_scope, scope: ofMachine } = caller as { tool_scope?: string; scope?: string }
+      assert.equal(tool_scope ?? ofMachine, scope, `${name}: ${url}`)
+    }
+  }
+})
+
+test('what changes something for good, or costs money, is a tool that asks for confirmation', () => {
+  const asks = tools.filter(({ confirm }) => confirm).map(({ name }) => name)
+  assert.deepEqual(asks, [
+    'knowledge.delete_source',
+    'knowledge.reindex',
+    'apps.delete',
+    'apps.rollback',
+    'apps.deploy',
+    'compute.create_pod',
+    'compute.pod_action',
+    'compute.delete_session',
+    'compute.write_file',
+  ])
+})
+
+test('an officer route is open to a tool with its scope, and to no machine token by itself', () => {
+  const need = officerOrTool('compute:manage')
+  const token = { kind: 'machine', token_id: 't', token_kind: 'app', name: 'n' } as const
+  const manager = { ...token, scopes: ['compute:manage'] }
+  assert.ok(!fits(manager, need))
+  assert.ok(fits({ ...manager, tool: 'compute.pods' }, need))
+  assert.ok(!fits({ ...token, scopes: ['apps:read'], tool: 'compute.pods' }, need))
+  assert.ok(!fits({ ...manager, tool: 'compute.pods' }, officer))
 })
 
 test('names of routes, calls, jobs and audit actions are unique', () => {

@@ -10,7 +10,9 @@ import * as integrations from './integrations.ts'
 import * as knowledge from './knowledge.ts'
 import * as knowledgeCrawls from './knowledge-crawls.ts'
 import * as knowledgeDashboard from './knowledge-dashboard.ts'
+import * as knowledgeDocuments from './knowledge-documents.ts'
 import * as knowledgeSettings from './knowledge-settings.ts'
+import * as mcp from './mcp.ts'
 import * as members from './members.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
@@ -41,8 +43,10 @@ const domains = {
   knowledge,
   knowledgeCrawls,
   knowledgeDashboard,
+  knowledgeDocuments,
   knowledgeSettings,
   ops,
+  mcp,
 }
 
 /** Every route there is, under its exported name. */
