@@ -20,8 +20,6 @@ const Confirm = z
   .boolean()
   .describe('True does it; without it nothing happens and a preview is answered')
 
-const described = new Map(tools.map((tool) => [tool.name, describe(tool)]))
-
 export function argumentsOf({ name }: Tool): Described {
   const found = described.get(name)
   if (!found) throw new Error(`There is no tool ${name}`)
@@ -58,3 +56,6 @@ function shapeOf(body: z.ZodType | undefined): Record<string, z.ZodType> {
   if (body instanceof z.ZodDefault) return shapeOf(body.unwrap() as z.ZodType)
   return body instanceof z.ZodObject ? (body.shape as Record<string, z.ZodType>) : {}
 }
+
+/** Made once; last here, as it uses all of the above. */
+const described = new Map(tools.map((tool) => [tool.name, describe(tool)]))
