@@ -37,7 +37,9 @@ export async function conformance(
     text(child.stderr),
     once(child, 'close') as Promise<[number]>,
   ])
-  const passed = [...said.matchAll(/^✓ ([\w-]+): \d+ passed, 0 failed/gm)].map(([, name = '']) => name)
+  const passed = [...said.matchAll(/^✓ ([\w-]+): \d+ passed, 0 failed/gm)].map(
+    ([, name = '']) => name,
+  )
   return { code, passed, said: said + faults }
 }
 

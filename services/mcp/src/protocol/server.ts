@@ -1,5 +1,5 @@
 import { summaryOf, type Tool } from '@guildhall/contracts/tool'
-import { AppError } from '@guildhall/service/errors'
+import { AppError, databaseAway, isDatabaseAway } from '@guildhall/service/errors'
 import {
   type CallToolResult,
   ProtocolError,
@@ -54,7 +54,8 @@ const said = (answer: unknown): CallToolResult => ({
 })
 
 /** A refusal is an answer that the agent reads; a tool that there is not is the protocol's own error. */
-function refused({ log }: Deps, error: unknown): CallToolResult {
+function refused({ log }: Deps, thrown: unknown): CallToolResult {
+  const error = isDatabaseAway(thrown) ? databaseAway(thrown) : thrown
   if (!(error instanceof AppError)) {
     log.error({ err: error }, 'A tool failed')
     throw new ProtocolError(ProtocolErrorCode.InternalError, 'Internal error')
