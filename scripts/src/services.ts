@@ -11,6 +11,9 @@ import type { Service } from '@guildhall/contracts/names'
 import * as knowledgeConfig from '@guildhall/knowledge/config'
 import * as knowledgeDb from '@guildhall/knowledge/db'
 import * as knowledge from '@guildhall/knowledge/main'
+import * as mcpConfig from '@guildhall/mcp/config'
+import * as mcpDb from '@guildhall/mcp/db'
+import * as mcp from '@guildhall/mcp/main'
 import * as opsConfig from '@guildhall/ops/config'
 import * as opsDb from '@guildhall/ops/db'
 import * as ops from '@guildhall/ops/main'
@@ -48,4 +51,5 @@ export const parts: Record<Service, Part> = {
   ops: part(opsConfig, opsDb, ops),
   compute: part(computeConfig, computeDb, compute),
   agents: part(agentsConfig, agentsDb, agents),
+  mcp: part(mcpConfig, mcpDb, mcp),
 }

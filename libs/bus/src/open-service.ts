@@ -20,6 +20,7 @@ import { createErrorEvents } from './error-events.ts'
 import { type JobHandler, runJobs } from './jobs.ts'
 import { relay } from './relay.ts'
 import { type BusTables, busMigrations } from './tables.ts'
+import { answerTools } from './tools.ts'
 
 export type ServiceConfig = z.output<z.ZodObject<typeof commonSettings & typeof listenSettings>> & {
   /** The port to listen on; 0 takes a free one. */
@@ -95,6 +96,7 @@ export async function openService<T extends BusTables>(
       const address = await app.listen({ host: config.HOST, port: config.PORT })
       serving = true
       answerFrameCalls(service, bus, ready)
+      answerTools({ service, bus, callerKey: callerKey(config.INTERNAL_KEY, service) }, app)
       const jobs = runJobs(bus, db, handlers, ending.signal)
       await bus.nats.flush() // from here on every call is heard
       const sending = relay(bus, db, ending.signal)

@@ -87,5 +87,6 @@ export async function testSettings(t: Pick<TestContext, 'after'>) {
     OPS_PORT: '0',
     COMPUTE_PORT: '0',
     AGENTS_PORT: '0',
+    MCP_PORT: '0',
   }
 }

@@ -1,5 +1,5 @@
 import { AppParams, appReplies, NewApp, NewDeployment, NewRollback } from './apps.ts'
-import { officer } from './caller.ts'
+import { officer, officerOrTool } from './caller.ts'
 import { OrgParams, Paging } from './fields.ts'
 import { route } from './route.ts'
 
@@ -24,7 +24,7 @@ export const getOrgApp = route({
   url: '/api/dashboard/:org/apps/:name',
   summary: 'One app with its manifest',
   owner: 'compute',
-  caller: officer,
+  caller: officerOrTool('apps:manage'),
   module: 'apps',
   params: OrgAppParams,
   reply: appReplies.get,

@@ -10,6 +10,8 @@ export type Caller =
       token_kind: 'app' | 'agent' | 'cli'
       name: string
       scopes: readonly string[]
+      /** The tool by which it asks. Only the service that answers the tool says so, to itself. */
+      tool?: string
     }
   | Session<'session'>
   | Session<'member'>
@@ -53,6 +55,8 @@ export interface Need {
   accepts: readonly Caller['kind'][]
   scope?: string
   token_kind?: 'agent'
+  /** A machine token that holds this may use it too, by a tool alone; the gateway lets none in. */
+  tool_scope?: string
   /** A platform token of type `app` is refused. */
   app_token?: false
 }
@@ -67,6 +71,9 @@ export const signedInPerson = { accepts: ['platform'], app_token: false } as con
 export const maybePlatform = { accepts: ['platform', 'public'] } as const
 /** A platform token of an officer of the org in the URL, or of the superadmin. */
 export const officer = { accepts: ['officer'] } as const
+/** As `officer`; and the tools of a machine token with this scope do the same. */
+export const officerOrTool = <S extends string>(tool_scope: S) =>
+  ({ accepts: ['officer'], tool_scope }) as const
 /** A platform token whose `chat_user_id` is in SYS_ADMIN. */
 export const superadmin = { accepts: ['superadmin'] } as const
 /** A machine token that holds `scope`. The org is the token's. */
@@ -98,6 +105,8 @@ export const siteMemberOrOfficer = { accepts: ['identity', 'officer'] } as const
 
 /** True if `caller` is of a kind that the route takes and holds its scope. */
 export function fits(caller: Caller, need: Need): boolean {
+  if (caller.kind === 'machine' && caller.tool !== undefined && need.tool_scope !== undefined)
+    return caller.scopes.includes(need.tool_scope)
   if (!need.accepts.includes(caller.kind)) return false
   if (caller.kind !== 'machine') return true
   if (need.token_kind && caller.token_kind !== need.token_kind) return false

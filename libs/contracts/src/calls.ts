@@ -14,6 +14,8 @@ import * as orgs from './orgs.ts'
 import * as podSessions from './pod-sessions.ts'
 import * as secrets from './secrets.ts'
 import * as tokens from './tokens.ts'
+import * as tool from './tool.ts'
+import { toolCalls } from './tools.ts'
 
 const values = [
   auth,
@@ -30,6 +32,7 @@ const values = [
   podSessions,
   apps,
   ops,
+  tool,
 ].flatMap((domain) => Object.values<unknown>(domain))
 
 /** Every call between services there is. The walls of NATS are made from this list. */
@@ -40,6 +43,7 @@ export const calls: Call[] = [
   ...orgs.purgeCalls,
   ...orgs.forgetCalls,
   ...secrets.secretCalls,
+  ...toolCalls,
 ]
 
 /** Every job there is. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { officer } from './caller.ts'
+import { officer, officerOrTool } from './caller.ts'
 import { audited } from './event.ts'
 import { ChatUserId, Instant, nextCursor, OrgParams, Paging } from './fields.ts'
 import { job } from './job.ts'
@@ -54,7 +54,7 @@ export const Pod = z
     status: PodStatus,
     is_public: z.boolean().describe('Every member of the chat server may connect'),
     allowed_users: z.array(ChatUserId).describe('Those who may where it is not public'),
-    created_by: ChatUserId.nullable().describe('null where a machine token deployed it'),
+    created_by: ChatUserId.nullable().describe('null where a machine token made it'),
     created_at: Instant,
     machine: Machine,
     cost_per_hour: z.number().nullable().describe('US dollars now; null while the host is silent'),
@@ -129,7 +129,7 @@ export const listPods = route({
   summary:
     'Pods made here with live status, the newest first; X-Degraded: podhost where it is unknown',
   owner: 'compute',
-  caller: officer,
+  caller: officerOrTool('compute:manage'),
   module: 'compute',
   params: OrgParams,
   query: Paging,
@@ -141,7 +141,7 @@ export const createPod = route({
   url: '/api/compute/:org/pods',
   summary: "Make a pod on the org's own account at the pod host",
   owner: 'compute',
-  caller: officer,
+  caller: officerOrTool('compute:manage'),
   module: 'compute',
   params: OrgParams,
   body: NewPod,
@@ -154,7 +154,7 @@ export const getPod = route({
   url: '/api/compute/:org/pods/:pod_id',
   summary: 'One pod with live status',
   owner: 'compute',
-  caller: officer,
+  caller: officerOrTool('compute:manage'),
   module: 'compute',
   params: PodParams,
   reply: { 200: onePod },
@@ -177,7 +177,7 @@ export const actOnPod = route({
   url: '/api/compute/:org/pods/:pod_id/action',
   summary: 'Start, stop, restart or terminate a pod; terminate also removes it from the list',
   owner: 'compute',
-  caller: officer,
+  caller: officerOrTool('compute:manage'),
   module: 'compute',
   params: PodParams,
   body: z.object({ action: PodAction }),

@@ -19,6 +19,7 @@ import { type AuditAction, actorOf } from './event.ts'
 import * as integrations from './integrations.ts'
 import { ownerOfJob } from './job.ts'
 import * as knowledge from './knowledge.ts'
+import * as mcp from './mcp.ts'
 import * as members from './members.ts'
 import { peers, services } from './names.ts'
 import { openApi } from './openapi.ts'
@@ -47,6 +48,7 @@ const domains = [
   podSessions,
   integrations,
   knowledge,
+  mcp,
   members,
   ops,
   orgs,

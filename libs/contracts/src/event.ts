@@ -31,13 +31,19 @@ export const audited = <D extends z.ZodObject>(
 /** `audit.<service>` */
 export const auditSubject = (service: Service) => `audit.${service}`
 
-/** The actor of an audit line, from the caller of a request. */
-export function actorOf(caller: Caller): Pick<AuditEvent, 'actor_kind' | 'actor_id'> {
+/** The actor of an audit line, from the caller of a request; with the source where it is no plain request. */
+export function actorOf(
+  caller: Caller,
+): Pick<AuditEvent, 'actor_kind' | 'actor_id'> & { source?: 'mcp' } {
   switch (caller.kind) {
     case 'public':
       return { actor_kind: 'system', actor_id: null }
     case 'machine':
-      return { actor_kind: 'machine', actor_id: caller.token_id }
+      return {
+        actor_kind: 'machine',
+        actor_id: caller.token_id,
+        ...(caller.tool !== undefined && { source: 'mcp' as const }),
+      }
     case 'platform':
       return { actor_kind: 'officer', actor_id: caller.chat_user_id }
     case 'officer':

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { machine, officer } from './caller.ts'
+import { machine, officer, officerOrTool } from './caller.ts'
 import { audited } from './event.ts'
 import { Instant, OrgParams } from './fields.ts'
 import { job } from './job.ts'
@@ -93,7 +93,7 @@ export const startReindex = route({
   url: '/api/dashboard/:org/knowledge/reindex',
   summary: 'Crawl every crawled source that is enabled now, with force',
   owner: 'knowledge',
-  caller: officer,
+  caller: officerOrTool('knowledge:write'),
   module: 'knowledge',
   params: OrgParams,
   reply: { 202: queued },

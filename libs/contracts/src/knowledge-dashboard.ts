@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { machine, officer } from './caller.ts'
+import { machine, officer, officerOrTool } from './caller.ts'
 import { OrgParams } from './fields.ts'
 import { Found, SearchQuery, Source, SourceFilters, SourceKey, SourcePage } from './knowledge.ts'
 import { route } from './route.ts'
@@ -25,7 +25,7 @@ export const getOrgSource = route({
   url: '/api/dashboard/:org/knowledge/sources/*key',
   summary: 'One source',
   owner: 'knowledge',
-  caller: officer,
+  caller: officerOrTool('knowledge:write'),
   module: 'knowledge',
   params: OrgSourceParams,
   reply: { 200: z.object({ source: Source }) },

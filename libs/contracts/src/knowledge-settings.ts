@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { call } from './call.ts'
-import { officer } from './caller.ts'
+import { officer, officerOrTool } from './caller.ts'
 import { audited } from './event.ts'
 import { Instant, nextCursor, OrgParams, Paging } from './fields.ts'
 import { job } from './job.ts'
@@ -23,7 +23,7 @@ export const getKnowledgeSettings = route({
   url: '/api/dashboard/:org/knowledge/settings',
   summary: 'How the org searches and cuts its texts',
   owner: 'knowledge',
-  caller: officer,
+  caller: officerOrTool('knowledge:read'),
   module: 'knowledge',
   params: OrgParams,
   reply: { 200: SettingsShown },
@@ -49,7 +49,7 @@ export const putKnowledgeSettings = route({
   url: '/api/dashboard/:org/knowledge/settings',
   summary: 'Change settings; null returns one to its default, those not named stay',
   owner: 'knowledge',
-  caller: officer,
+  caller: officerOrTool('settings:write'),
   module: 'knowledge',
   params: OrgParams,
   body: SettingsChange,
@@ -90,7 +90,7 @@ export const listKnowledgeRuns = route({
   url: '/api/dashboard/:org/knowledge/runs',
   summary: 'What became of crawls and uploads, newest first; the last 500 are kept',
   owner: 'knowledge',
-  caller: officer,
+  caller: officerOrTool('knowledge:read'),
   module: 'knowledge',
   params: OrgParams,
   query: Paging.extend({ failed: z.stringbool().default(false).describe('Only failures') }),

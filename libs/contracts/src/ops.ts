@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { call } from './call.ts'
-import { officer, superadmin } from './caller.ts'
+import { officerOrTool, superadmin } from './caller.ts'
 import { AuditEvent, audited } from './event.ts'
 import { Instant, nextCursor, OrgIdParams, Paging } from './fields.ts'
 import { job } from './job.ts'
@@ -22,7 +22,7 @@ export const listOrgAudit = route({
   url: '/api/organizations/:org_id/audit',
   summary: "The org's audit log, newest first",
   owner: 'ops',
-  caller: officer,
+  caller: officerOrTool('activity:read'),
   params: OrgIdParams,
   query: AuditFilters,
   reply: { 200: AuditPage },

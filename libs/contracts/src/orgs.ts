@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { call } from './call.ts'
-import { anyPlatform, officer } from './caller.ts'
+import { anyPlatform, officer, officerOrTool } from './caller.ts'
 import { audited } from './event.ts'
 import { Instant, OrgIdParams, OrgParams, OrgPrefix } from './fields.ts'
 import { KnowledgeSettings } from './knowledge.ts'
@@ -64,7 +64,7 @@ export const getOrg = route({
   url: '/api/organizations/:org_id',
   summary: 'One org',
   owner: 'auth',
-  caller: officer,
+  caller: officerOrTool('org:read'),
   params: OrgIdParams,
   reply: { 200: OrgWithConfig },
 })
@@ -111,7 +111,7 @@ export const getBranding = route({
   url: '/api/dashboard/:org/branding',
   summary: "The org's logo, accent colour and website",
   owner: 'auth',
-  caller: officer,
+  caller: officerOrTool('org:read'),
   params: OrgParams,
   reply: { 200: Branding },
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { officer } from './caller.ts'
+import { officer, officerOrTool } from './caller.ts'
 import { audited } from './event.ts'
 import { Instant } from './fields.ts'
 import { PodNamed, PodParams } from './pod-sessions.ts'
@@ -45,6 +45,7 @@ const common = { owner: 'compute', caller: officer, module: 'compute', params: P
 
 export const listFiles = route({
   ...common,
+  caller: officerOrTool('compute:manage'),
   method: 'GET',
   url: '/api/compute/:org/pods/:pod_id/files',
   summary: 'The entries of a folder of a running pod, folders first',
@@ -62,6 +63,7 @@ export const listFiles = route({
 
 export const readFile = route({
   ...common,
+  caller: officerOrTool('compute:manage'),
   method: 'POST',
   url: '/api/compute/:org/pods/:pod_id/files/read',
   summary: 'The text of a file of up to 1 MB',
@@ -71,6 +73,7 @@ export const readFile = route({
 
 export const writeFile = route({
   ...common,
+  caller: officerOrTool('compute:manage'),
   method: 'POST',
   url: '/api/compute/:org/pods/:pod_id/files/write',
   summary: 'Replace a file with text of up to 1 MB',

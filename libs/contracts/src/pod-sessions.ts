@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { officer } from './caller.ts'
+import { officerOrTool } from './caller.ts'
 import { audited } from './event.ts'
-import { ChatUserId, Instant, nextCursor, OrgParams, Paging } from './fields.ts'
+import { Instant, nextCursor, OrgParams, Paging } from './fields.ts'
 import { job } from './job.ts'
 import { route } from './route.ts'
 
@@ -31,7 +31,7 @@ export const Session = z
     stop_at: Instant,
     started: z.boolean().describe('The pod was seen or made to run for it'),
     finished: z.boolean(),
-    created_by: ChatUserId,
+    created_by: z.string().describe('A chat user id, or the id of a machine token'),
   })
   .meta({ id: 'PodSession' })
 export type Session = z.output<typeof Session>
@@ -48,7 +48,7 @@ export const listPodSessions = route({
   url: '/api/compute/:org/pods/:pod_id/sessions',
   summary: 'All sessions of a pod, the newest first',
   owner: 'compute',
-  caller: officer,
+  caller: officerOrTool('compute:manage'),
   module: 'compute',
   params: PodParams,
   query: Paging,
@@ -60,7 +60,7 @@ export const planPodSession = route({
   url: '/api/compute/:org/pods/:pod_id/sessions',
   summary: 'Plan a time when the pod must run',
   owner: 'compute',
-  caller: officer,
+  caller: officerOrTool('compute:manage'),
   module: 'compute',
   params: PodParams,
   body: NewSession,
@@ -72,7 +72,7 @@ export const removePodSession = route({
   url: '/api/compute/:org/pods/:pod_id/sessions/:session_id',
   summary: 'Remove a session; a pod that was started for it stops within five minutes',
   owner: 'compute',
-  caller: officer,
+  caller: officerOrTool('compute:manage'),
   module: 'compute',
   params: PodParams.extend({ session_id: z.uuid() }),
   reply: { 200: z.object({ deleted: z.literal(true) }) },

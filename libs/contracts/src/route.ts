@@ -27,6 +27,8 @@ export interface Route {
   anyBody?: true
   /** The cookies that the service reads. All others, and Authorization, end at the gateway. */
   cookies?: readonly string[]
+  /** The request headers that the handler reads, in lower case. */
+  headers?: readonly string[]
   /** The header Idempotency-Key is heard: the handler runs its write `oncePerKey`. */
   idempotent?: true
   /** The answer holds a credential: nobody may store it. */
@@ -87,7 +89,11 @@ export interface OrgRef {
 }
 
 type Out<S> = S extends z.ZodType ? z.output<S> : undefined
-type CallerOf<R extends Route> = Extract<Caller, { kind: R['caller']['accepts'][number] }>
+type CallerOf<R extends Route> = Extract<
+  Caller,
+  { kind: R['caller']['accepts'][number] | ByTool<R['caller']> }
+>
+type ByTool<N extends Need> = N extends { tool_scope: string } ? 'machine' : never
 /** The org is known when the path names it or the credential belongs to one. */
 type OrgOf<R extends Route> = R['url'] extends
   | `${string}/:org`
@@ -107,6 +113,8 @@ export interface Input<R extends Route> {
   caller: CallerOf<R>
   org: OrgOf<R>
   cookies: Readonly<Record<string, string | undefined>>
+  /** Those that the contract names, as sent. */
+  headers: Readonly<Record<string, string | undefined>>
   /** The header Idempotency-Key, where the contract is `idempotent`. */
   idempotency_key: string | undefined
   request_id: string

@@ -16,7 +16,9 @@ import * as integrations from './integrations.ts'
 import * as knowledge from './knowledge.ts'
 import * as knowledgeCrawls from './knowledge-crawls.ts'
 import * as knowledgeDashboard from './knowledge-dashboard.ts'
+import * as knowledgeDocuments from './knowledge-documents.ts'
 import * as knowledgeSettings from './knowledge-settings.ts'
+import * as mcp from './mcp.ts'
 import * as members from './members.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
@@ -47,6 +49,7 @@ const domains = {
   knowledge,
   knowledgeCrawls,
   knowledgeDashboard,
+  knowledgeDocuments,
   knowledgeSettings,
   agentConversations,
   agentMemories,
@@ -55,6 +58,7 @@ const domains = {
   agentTurns,
   agentSelf,
   ops,
+  mcp,
 }
 
 /** Every route there is, under its exported name. */

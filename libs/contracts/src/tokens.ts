@@ -43,7 +43,7 @@ export const scopes = {
 export type Scope = keyof typeof scopes
 const scopeNames = Object.keys(scopes) as [Scope, ...Scope[]]
 
-const TokenKind = z.enum(['app', 'agent', 'cli'])
+export const TokenKind = z.enum(['app', 'agent', 'cli'])
 const Globs = z.array(z.string().min(1).max(200)).max(100)
 /** Keyed by connected service. `token-limits.ts` tells what they allow. */
 export const TokenLimits = z.record(

@@ -108,7 +108,8 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
       handler: ({ identity, params, query, body, headers }, reply) => {
         const cookies = parseCookies(headers.cookie)
         const idempotency_key = route.idempotent && idempotencyKeyOf(headers)
-        const input = { ...identity, params, query, body, cookies, idempotency_key }
+        const named = namedHeaders(route, headers)
+        const input = { ...identity, params, query, body, cookies, headers: named, idempotency_key }
         return handler(input as unknown as Input<R>, reply as unknown as Answer<R>)
       },
     })
@@ -156,6 +157,12 @@ function identify(
     throw new AppError('forbidden', 'caller.unfit', 'Not for this caller')
   }
   return identity
+}
+
+function namedHeaders({ headers: names = [] }: Route, sent: FastifyRequest['headers']) {
+  return Object.fromEntries(
+    names.flatMap((name) => (sent[name] === undefined ? [] : [[name, String(sent[name])]])),
+  )
 }
 
 /** Longest Idempotency-Key; a UUID has 36. */

@@ -11,11 +11,12 @@ import {
   switchModules,
 } from '@guildhall/contracts/orgs'
 import { findSecrets, secretReaders } from '@guildhall/contracts/secrets'
-import { findMachineToken, findTokenLimits } from '@guildhall/contracts/tokens'
+import { findMachineToken } from '@guildhall/contracts/tokens'
 import { AppError } from '@guildhall/service/errors'
 import { sessionOf } from './accounts/sessions.ts'
 import type { Deps } from './deps.ts'
-import { memberOf, shown, tokenByHash, tokenById, touchToken } from './machine-tokens/queries.ts'
+import { answerLimitCalls } from './machine-tokens/limits.ts'
+import { memberOf, shown, tokenByHash, touchToken } from './machine-tokens/queries.ts'
 import { membersByIds } from './members/by-ids.ts'
 import { createOrgFrom } from './orgs/create.ts'
 import { purgeOrgWith } from './orgs/purge.ts'
@@ -65,9 +66,7 @@ export function answerCalls(deps: Deps) {
     const token = { id, name, kind, scopes, limits, expires_at, member: memberOf(row) }
     return { token: { ...token, org: orgRef(org) } }
   })
-  answer(bus, findTokenLimits, async ({ org_id, id }) => ({
-    limits: (await tokenById(db, org_id, id, now()))?.limits ?? null,
-  }))
+  answerLimitCalls(deps)
   answer(bus, findSession, async ({ value }) => {
     const row = await sessionOf(db, value, { secretKey: deps.config.SECRET_KEY, now: now() })
     if (!row) return { session: null }

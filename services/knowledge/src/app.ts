@@ -2,6 +2,7 @@ import { type AppDeps, createApp } from '@guildhall/service/app'
 import { crawlRoutes } from './crawls/routes.ts'
 import type { Deps } from './deps.ts'
 import { documentRoutes } from './documents/routes.ts'
+import { textDocumentRoutes } from './documents/text-routes.ts'
 import { reembedRoutes } from './reembed/routes.ts'
 import { runRoutes } from './runs/routes.ts'
 import { searchRoutes } from './search/routes.ts'
@@ -14,6 +15,7 @@ export function buildApp(frame: AppDeps, deps: Deps) {
   sourceRoutes(app, deps)
   searchRoutes(app, deps)
   documentRoutes(app, deps)
+  textDocumentRoutes(app, deps)
   textRoutes(app, deps)
   settingsRoutes(app, deps)
   runRoutes(app, deps)

@@ -57,6 +57,10 @@ export function stateOf(
   return deploymentFields(key, config)[first] ? 'deployment_default' : 'not_connected'
 }
 
+/** The integrations that an org can use, by its own keys or the deployment's; `set` are the names of its secrets. */
+export const connectedOf = (set: readonly string[], config: Config): IntegrationKey[] =>
+  integrationKeys.filter((key) => stateOf(key, set, config) !== 'not_connected')
+
 /** An integration as officers see it; `set` are the names of the secrets that the org has. */
 export function shownIntegration(
   key: IntegrationKey,

@@ -19,7 +19,7 @@ async function deactivated(t: Parameters<typeof busAs>[0]) {
   const asked: string[] = []
   const broken = new Set<string>()
   const pods = { left: [] as string[], keys: [] as (string | undefined)[] }
-  for (const service of ['knowledge', 'ops', 'compute', 'agents'] as const) {
+  for (const service of ['knowledge', 'ops', 'compute', 'agents', 'mcp'] as const) {
     const bus = await busAs(t, { url: settings.NATS_URL, peer: service })
     if (service === 'compute')
       answer(bus, endPods, async ({ org_id }) => {
@@ -67,7 +67,7 @@ test('a deactivation tells every service and names who did not hear it', async (
       200,
       {
         deactivated: true,
-        acknowledged: ['ops', 'compute', 'agents'],
+        acknowledged: ['ops', 'compute', 'agents', 'mcp'],
         missing: [{ service: 'knowledge', reason: 'it is broken' }],
       },
     ],
@@ -75,6 +75,7 @@ test('a deactivation tells every service and names who did not hear it', async (
   assert.deepEqual(asked.sort(), [
     `agents forgets ${org.id}`,
     `compute forgets ${org.id}`,
+    `mcp forgets ${org.id}`,
     `ops forgets ${org.id}`,
   ])
 })
@@ -91,7 +92,7 @@ test('a purge deletes the org here and everywhere, and may be repeated', async (
   await deactivate()
   const all = {
     org_id: org.id,
-    acknowledged: ['knowledge', 'ops', 'compute', 'agents'],
+    acknowledged: ['knowledge', 'ops', 'compute', 'agents', 'mcp'],
     missing: [],
   }
   assert.deepEqual(await purge(), all)
@@ -120,7 +121,7 @@ test('a service that does not acknowledge is named, and asked again', async (t) 
   broken.add('knowledge')
   assert.deepEqual(await purge(), {
     org_id: org.id,
-    acknowledged: ['ops', 'compute', 'agents'],
+    acknowledged: ['ops', 'compute', 'agents', 'mcp'],
     missing: [{ service: 'knowledge', reason: 'it is broken' }],
   })
   broken.clear()

@@ -31,7 +31,7 @@ export async function makePod(deps: Deps, input: Asked): Promise<LivePod> {
   const keys = await ensureKeys(deps, org.id)
   const id = newId()
   const { name = newName(), is_public, allowed_users, env } = body
-  const { chat_user_id: created_by } = caller
+  const created_by = caller.kind === 'machine' ? null : caller.chat_user_id
   const intent = { id, org_id: org.id, name, is_public, allowed_users, machine, created_by }
   const { record } = await db.transaction().execute((trx) =>
     oncePerKey(trx, { ...input, route: createPod }, async () => {

@@ -9,6 +9,7 @@ import {
 import type { App } from '@guildhall/service/app'
 import { AppError } from '@guildhall/service/errors'
 import { pageOf } from '@guildhall/service/paging'
+import type { By } from '../apps/asked.ts'
 import type { Deps } from '../deps.ts'
 import { lockPod, podById } from '../pods/queries.ts'
 import { shownSession } from '../pods/shown.ts'
@@ -31,7 +32,7 @@ export function sessionRoutes(app: App, { db, now }: Deps) {
     const row = await db.transaction().execute(async (trx) => {
       await lockPod(trx, pod) // its sessions are counted under its lock
       checkCount(await countUnfinished(trx, pod.id))
-      const by = { created_by: caller.chat_user_id, created_at: now() }
+      const by = { created_by: nameOf(caller), created_at: now() }
       const planned = await insertSession(trx, pod.id, { ...body, ...by })
       const said = { pod_id: pod.pod_id, name: pod.name, session_id: planned.id }
       await enqueue(trx, audit(sessionPlanned, caller, org, said))
@@ -49,6 +50,9 @@ export function sessionRoutes(app: App, { db, now }: Deps) {
     return { deleted: true }
   })
 }
+
+/** Who planned it: an officer, or a machine token by a tool. */
+const nameOf = (caller: By) => (caller.kind === 'machine' ? caller.token_id : caller.chat_user_id)
 
 const noSession = () =>
   new AppError('not_found', 'session.not_found', 'The pod has no such session')

@@ -1,0 +1,112 @@
+import { deleteApp, deployApp, getApp, listApps, putApp, rollBackApp } from './apps.ts'
+import { getOrgApp } from './apps-dashboard.ts'
+import { actOnPod, createPod, getPod, listPods } from './compute.ts'
+import { deleteSource, listSources, search } from './knowledge.ts'
+import { putCrawl, runCrawl, startReindex } from './knowledge-crawls.ts'
+import { getOrgSource, getSourceText } from './knowledge-dashboard.ts'
+import { addDocument } from './knowledge-documents.ts'
+import {
+  getKnowledgeSettings,
+  listKnowledgeRuns,
+  putKnowledgeSettings,
+} from './knowledge-settings.ts'
+import { listOrgAudit } from './ops.ts'
+import { getBranding, getOrg } from './orgs.ts'
+import { listFiles, readFile, writeFile } from './pod-files.ts'
+import { listPodSessions, planPodSession, removePodSession } from './pod-sessions.ts'
+import { callOf, type Tool, tool } from './tool.ts'
+
+/**
+ * Every tool there is (decisions.md § 4). A row is all that a new one needs: its route takes machine tokens, or officers
+ * and tools (`officerOrTool`).
+ */
+export const tools: readonly Tool[] = [
+  tool({
+    name: 'org.info',
+    scope: 'org:read',
+    route: getOrg,
+    summary: 'Name, description, modules and branding of the org',
+  }),
+  tool({ name: 'org.branding', scope: 'org:read', route: getBranding }),
+  tool({
+    name: 'activity.log',
+    scope: 'activity:read',
+    route: listOrgAudit,
+    summary: 'Who did what in the org: its audit log, newest first',
+  }),
+
+  tool({
+    name: 'knowledge.search',
+    scope: 'knowledge:read',
+    route: search,
+    without: ['embedding', 'embedding_model'],
+    audited: false,
+  }),
+  tool({ name: 'knowledge.sources', scope: 'knowledge:read', route: listSources }),
+  tool({ name: 'knowledge.read_source', scope: 'knowledge:read', route: getSourceText }),
+  tool({ name: 'knowledge.settings', scope: 'knowledge:read', route: getKnowledgeSettings }),
+  tool({ name: 'knowledge.runs', scope: 'knowledge:read', route: listKnowledgeRuns }),
+  tool({ name: 'knowledge.update_settings', scope: 'settings:write', route: putKnowledgeSettings }),
+  tool({ name: 'knowledge.add_document', scope: 'knowledge:write', route: addDocument }),
+  tool({ name: 'knowledge.set_crawl', scope: 'knowledge:write', route: putCrawl }),
+  tool({ name: 'knowledge.crawl_now', scope: 'knowledge:write', route: runCrawl }),
+  tool({
+    name: 'knowledge.delete_source',
+    scope: 'knowledge:write',
+    route: deleteSource,
+    confirm: { shows: getOrgSource },
+  }),
+  tool({ name: 'knowledge.reindex', scope: 'knowledge:write', route: startReindex, confirm: {} }),
+
+  tool({ name: 'apps.list', scope: 'apps:read', route: listApps }),
+  tool({ name: 'apps.get', scope: 'apps:read', route: getApp }),
+  tool({ name: 'apps.register', scope: 'apps:manage', route: putApp }),
+  tool({
+    name: 'apps.delete',
+    scope: 'apps:manage',
+    route: deleteApp,
+    confirm: { shows: getOrgApp },
+  }),
+  tool({
+    name: 'apps.rollback',
+    scope: 'apps:manage',
+    route: rollBackApp,
+    confirm: { dry_run: true },
+    without: ['dry_run'],
+  }),
+  tool({
+    name: 'apps.deploy',
+    scope: 'apps:deploy',
+    route: deployApp,
+    confirm: { dry_run: true },
+    without: ['dry_run'],
+  }),
+
+  tool({ name: 'compute.pods', scope: 'compute:manage', route: listPods }),
+  tool({ name: 'compute.create_pod', scope: 'compute:manage', route: createPod, confirm: {} }),
+  tool({
+    name: 'compute.pod_action',
+    scope: 'compute:manage',
+    route: actOnPod,
+    confirm: { shows: getPod },
+  }),
+  tool({ name: 'compute.sessions', scope: 'compute:manage', route: listPodSessions }),
+  tool({ name: 'compute.add_session', scope: 'compute:manage', route: planPodSession }),
+  tool({
+    name: 'compute.delete_session',
+    scope: 'compute:manage',
+    route: removePodSession,
+    confirm: { shows: listPodSessions },
+  }),
+  tool({ name: 'compute.list_files', scope: 'compute:manage', route: listFiles }),
+  tool({ name: 'compute.read_file', scope: 'compute:manage', route: readFile }),
+  tool({
+    name: 'compute.write_file',
+    scope: 'compute:manage',
+    route: writeFile,
+    confirm: { shows: getPod },
+  }),
+]
+
+/** The calls by which mcp uses them. */
+export const toolCalls = tools.map(callOf)

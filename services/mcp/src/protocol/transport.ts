@@ -1,0 +1,63 @@
+import { Readable } from 'node:stream'
+import {
+  createMcpHandler,
+  localhostAllowedOrigins,
+  type McpServer,
+  originValidationResponse,
+  type Server,
+} from '@modelcontextprotocol/server'
+
+/** A request as the frame hands it on: the body is read, the headers are those of the contract. */
+export interface Arrived {
+  method: string
+  headers: Readonly<Record<string, string | undefined>>
+  body?: unknown
+}
+export interface Spoken {
+  status: number
+  headers: [string, string][]
+  body: Readable
+}
+
+interface Options<Asker> {
+  /** Host names of pages that may call, beside those of this machine. */
+  origins: string[]
+  /** Makes the server that one request speaks with. */
+  serverFor: (asker: Asker) => McpServer | Server
+  onerror: (error: Error) => void
+}
+
+/** Open subscriptions of a process. Nothing of ours is ever announced, so they only wait. */
+const MOST_SUBSCRIPTIONS = 100
+
+/**
+ * Speaks streamable HTTP without sessions, in both lines of the protocol: each request gets a server of its own.
+ * A page whose origin is not known is refused (the protocol's rule against DNS rebinding).
+ */
+export function createTransport<Asker>({ origins, serverFor, onerror }: Options<Asker>) {
+  const allowed = [...localhostAllowedOrigins(), ...origins]
+  const handler = createMcpHandler(({ authInfo }) => serverFor(authInfo?.extra?.asker as Asker), {
+    onerror,
+    maxSubscriptions: MOST_SUBSCRIPTIONS,
+  })
+
+  async function speak({ method, headers, body }: Arrived, asker: Asker): Promise<Spoken> {
+    const sent = Object.entries(headers).filter(([, value]) => value !== undefined)
+    const request = new Request('http://mcp.internal/mcp', {
+      method,
+      headers: sent as [string, string][],
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const authInfo = { token: '', clientId: '', scopes: [], extra: { asker } }
+    const refused = originValidationResponse(request, allowed)
+    return spoken(refused ?? (await handler.fetch(request, { parsedBody: body, authInfo })))
+  }
+  return { speak, close: handler.close }
+}
+
+function spoken({ status, headers, body }: Response): Spoken {
+  const stream = body
+    ? Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0])
+    : Readable.from([])
+  return { status, headers: [...headers], body: stream }
+}
