@@ -85,7 +85,7 @@ test('the public sources of a club vanish when it publishes no more, and all of 
     const purged = await operator('org', 'purge', 'demo', '--yes', '--json')
     assert.equal(purged.code, 0, purged.err)
     const { acknowledged, missing } = JSON.parse(purged.out) as Record<string, string[]>
-    assert.deepEqual([acknowledged, missing], [['knowledge', 'ops', 'compute'], []])
+    assert.deepEqual([acknowledged, missing], [['knowledge', 'ops', 'compute', 'store'], []])
   }
   const left = await superadmin.call(listEveryOrg, {})
   assert.ok(left.status === 200)

@@ -51,6 +51,12 @@ export const VERDICTS: Record<string, (credential: string, rule: Rule) => Verdic
     if (credential === 'machine token of another scope') return '403 token.scope_missing'
     return credential.startsWith('machine token') ? '403 token.no_member' : undefined
   },
+  'member-session': (credential) => {
+    if (credential === 'expired platform token') return EXPIRED
+    if (credential === 'session of a non-member') return '403 access.not_member'
+    return credential === 'session of a member' ? 'in' : undefined
+  },
+  identity: (credential) => (credential === 'expired platform token' ? EXPIRED : site(credential)),
   'site-member': (credential, { url }) => {
     const verdict = site(credential) ?? person(credential)
     const own = !url.includes('/:email') || credential === 'identity token'

@@ -86,5 +86,6 @@ export async function testSettings(t: Pick<TestContext, 'after'>) {
     KNOWLEDGE_PORT: '0',
     OPS_PORT: '0',
     COMPUTE_PORT: '0',
+    STORE_PORT: '0',
   }
 }

@@ -11,7 +11,9 @@ import * as members from './members.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
 import * as podSessions from './pod-sessions.ts'
+import * as pointImports from './point-imports.ts'
 import * as secrets from './secrets.ts'
+import * as storeMembers from './store-members.ts'
 import * as tokens from './tokens.ts'
 
 const values = [
@@ -27,6 +29,8 @@ const values = [
   compute,
   podSessions,
   apps,
+  pointImports,
+  storeMembers,
   ops,
 ].flatMap((domain) => Object.values<unknown>(domain))
 

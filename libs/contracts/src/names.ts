@@ -1,5 +1,5 @@
 /** The services that own a schema, calls and routes. The gateway and the operator only call. */
-export const services = ['auth', 'knowledge', 'ops', 'compute'] as const
+export const services = ['auth', 'knowledge', 'ops', 'compute', 'store'] as const
 export type Service = (typeof services)[number]
 
 /** Where they listen unless a setting says otherwise. */
@@ -8,6 +8,7 @@ export const defaultPorts: Record<Service, number> = {
   knowledge: 4002,
   ops: 4003,
   compute: 4004,
+  store: 4005,
 }
 
 /** Everybody who connects to NATS, each as a user of its own. */

@@ -19,7 +19,7 @@ async function deactivated(t: Parameters<typeof busAs>[0]) {
   const asked: string[] = []
   const broken = new Set<string>()
   const pods = { left: [] as string[], keys: [] as (string | undefined)[] }
-  for (const service of ['knowledge', 'ops', 'compute'] as const) {
+  for (const service of ['knowledge', 'ops', 'compute', 'store'] as const) {
     const bus = await busAs(t, { url: settings.NATS_URL, peer: service })
     if (service === 'compute')
       answer(bus, endPods, async ({ org_id }) => {
@@ -67,7 +67,7 @@ test('a deactivation tells every service and names who did not hear it', async (
       200,
       {
         deactivated: true,
-        acknowledged: ['ops', 'compute'],
+        acknowledged: ['ops', 'compute', 'store'],
         missing: [{ service: 'knowledge', reason: 'it is broken' }],
       },
     ],
@@ -85,7 +85,11 @@ test('an active org is not purged, nor is one that never was', async (t) => {
 test('a purge deletes the org here and everywhere, and may be repeated', async (t) => {
   const { purge, deactivate, asked, db, org, as } = await deactivated(t)
   await deactivate()
-  const all = { org_id: org.id, acknowledged: ['knowledge', 'ops', 'compute'], missing: [] }
+  const all = {
+    org_id: org.id,
+    acknowledged: ['knowledge', 'ops', 'compute', 'store'],
+    missing: [],
+  }
   assert.deepEqual(await purge(), all)
   for (const table of ['orgs', 'secrets', 'machine_tokens'] as const)
     assert.deepEqual(await db.selectFrom(table).selectAll().execute(), [], table)
@@ -112,7 +116,7 @@ test('a service that does not acknowledge is named, and asked again', async (t) 
   broken.add('knowledge')
   assert.deepEqual(await purge(), {
     org_id: org.id,
-    acknowledged: ['ops', 'compute'],
+    acknowledged: ['ops', 'compute', 'store'],
     missing: [{ service: 'knowledge', reason: 'it is broken' }],
   })
   broken.clear()
