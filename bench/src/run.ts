@@ -4,10 +4,11 @@ const [what = 'product', folder] = process.argv.slice(2)
 if (what === 'product') await import('./product.ts')
 else if (what === 'knowledge') await (await import('./knowledge.ts')).benchKnowledge()
 else if (what === 'compute') await (await import('./compute.ts')).benchCompute()
+else if (what === 'store') await (await import('./store.ts')).benchStore()
 else if (what === 'quality' && folder) await (await import('./quality.ts')).benchQuality(folder)
 else {
   console.error(
-    'Usage: npm run bench [product | knowledge | compute | quality <folder of a judged collection>]',
+    'Usage: npm run bench [product | knowledge | compute | store | quality <folder of a judged collection>]',
   )
   process.exitCode = 1
 }
