@@ -6,7 +6,7 @@ import type { z } from 'zod'
 import type { Membership, Trx } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import { refuseTaken } from '../members/rules.ts'
-import { claimIn } from '../people/claim.ts'
+import { claim, claimIn } from '../people/claim.ts'
 import { insertMembership } from '../people/join.ts'
 import { ownMembership } from '../people/own.ts'
 
@@ -19,6 +19,7 @@ export async function signIn(
   org: { id: number },
   { said, caller }: { said: Said; caller: Caller },
 ): Promise<void> {
+  await claim(db, said.email, now())
   const known = await ownMembership(db, org.id, { email: said.email })
   if (known && Object.keys(missing(known, said)).length === 0) return
   const enter = async (trx: Trx) => {
