@@ -133,7 +133,7 @@ export const tellLink = job({
   name: 'auth.tell_link',
   summary: 'Have the store join what two linked people have there',
   args: z.object({ chat_user_id: ChatUserId }),
-  attempts: 20,
+  attempts: 1_000, // most of a day: the two have been told that they are one
   concurrency: 1,
   audited: false,
 })

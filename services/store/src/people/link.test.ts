@@ -76,6 +76,13 @@ test('what officers noted under an email is of whoever proves it, in each org', 
   await checkBooks(store.db)
 })
 
+test('what officers note later under a linked email is there in the chat session too', async (t) => {
+  const store = await testStore(t)
+  await store.link(CHAT, ADA)
+  await madeMember(store, ADA, 10)
+  assert.equal(await pointsOf(store), 10)
+})
+
 test('of ten first visits at once one person comes out', async (t) => {
   const store = await testStore(t)
   await madeMember(store, ADA, 10)

@@ -5,7 +5,7 @@ import { AppError } from '@guildhall/service/errors'
 import type { Db, Trx } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import { claim } from './claim.ts'
-import type { Proved } from './people.ts'
+import { type Proved, personBy } from './people.ts'
 
 type Own = Extract<Caller, { kind: 'member' | 'identity' | 'platform' | 'officer' }>
 
@@ -22,11 +22,18 @@ export async function provedBy(
   deps: Pick<Deps, 'bus' | 'db' | 'now'>,
   caller: Own,
 ): Promise<Proved> {
-  if (caller.kind === 'member') return { chat_user_id: caller.chat_user_id }
+  if (caller.kind === 'member') return inChat(deps, caller.chat_user_id)
   const email = await emailOf(deps, caller)
   if (email === null) throw notLinked()
   await claim(deps.db, email, deps.now())
   return { email }
+}
+
+/** A chat user whom auth has linked to an email has proved that too. */
+async function inChat({ db, now }: Pick<Deps, 'db' | 'now'>, chat_user_id: string) {
+  const person = await personBy(db, { chat_user_id })
+  if (person?.email) await claim(db, person.email, now())
+  return { chat_user_id }
 }
 
 /** Throws 403 unless the email is the caller's own. */
