@@ -82,7 +82,7 @@ test('a member earns points by email and by chat, links the two, buys on both si
   assert.ok(board.status === 200)
   assert.deepEqual(
     board.body.map((one) => [one.name, one.total_points, one.identifier.includes('@')]),
-    [['Milo Member', 35, false]],
+    [['Milo', 35, false]],
   )
   const known = await officer.call(getLeaderboard, org)
   assert.ok(known.status === 200 && known.body[0]?.identifier === EMAIL)

@@ -72,7 +72,8 @@ test('a deactivation tells every service and names who did not hear it', async (
       },
     ],
   )
-  assert.deepEqual(asked.sort(), [`compute forgets ${org.id}`, `ops forgets ${org.id}`])
+  const heard = ['compute', 'ops', 'store'].map((service) => `${service} forgets ${org.id}`)
+  assert.deepEqual(asked.sort(), heard)
 })
 
 test('an active org is not purged, nor is one that never was', async (t) => {
