@@ -10,7 +10,7 @@ import type { OrderRow, ProductRow, Trx } from '../db.ts'
 import { lockOwn } from '../people/own.ts'
 import type { Proved } from '../people/people.ts'
 import { book } from '../points/queries.ts'
-import { lockProducts, productNotFound } from '../products/queries.ts'
+import { productNotFound, productsByIds } from '../products/queries.ts'
 import { insufficient, outOfStock } from './rules.ts'
 import { takeFromStock } from './stock.ts'
 
@@ -32,8 +32,8 @@ export interface Line {
 }
 
 /**
- * Sells: order, points and stock in one transaction. The balance is locked first, then the products by id, so
- * that any number at once neither deadlock nor sell what is not there; the database would refuse it too.
+ * Sells: order, points and stock in one transaction. The balance is locked first and the products last, by id,
+ * because many want the same product: any number at once neither deadlock nor sell what is not there.
  */
 export async function placeOrder(trx: Trx, buying: Buying): Promise<Placed> {
   const { org, caller, proved, wanted, now } = buying
@@ -53,8 +53,10 @@ export async function placeOrder(trx: Trx, buying: Buying): Promise<Placed> {
   }))
   const message = wanted.message ?? null
   const row = { org_id: org.id, membership: member.id, total_amount: total, message }
-  const { id, balance } = await write(trx, row, items, now)
+  const id = await write(trx, row, items, now)
   await enqueue(trx, audit(orderPlaced, caller, org, { order_id: id, total }))
+  await takeFromStock(trx, org.id, items)
+  const balance = member.balance - total
   const at = { created_at: now.toISOString(), updated_at: now.toISOString() }
   const user = { user_id: member.id, user_name: member.name, user_email: member.email }
   const order = { id, ...user, total_amount: total, status: 'pending' as const, message, items }
@@ -63,7 +65,7 @@ export async function placeOrder(trx: Trx, buying: Buying): Promise<Placed> {
 
 type NewRow = Pick<OrderRow, 'org_id' | 'membership' | 'total_amount' | 'message'>
 
-/** Writes the order, its items, what it costs and what is left in stock. */
+/** Writes the order, its items and what it costs. */
 async function write(trx: Trx, order: NewRow, items: Order['items'], now: Date) {
   const { id } = await trx
     .insertInto('orders')
@@ -75,16 +77,15 @@ async function write(trx: Trx, order: NewRow, items: Order['items'], now: Date) 
     .values(items.map((item) => ({ ...item, order_id: id })))
     .execute()
   const { org_id, membership, total_amount } = order
-  const { balance } = await book(trx, {
+  await book(trx, {
     ...{ org_id, membership, points: -total_amount, event: `Order ${id}`, awarded_by: null },
     ...{ kind: 'purchase', source_key: `purchase:${id}`, order_id: id, created_at: now },
   })
-  await takeFromStock(trx, items)
-  return { id, balance }
+  return id
 }
 
 async function linesOf(trx: Trx, orgId: number, { items }: NewOrder): Promise<Line[]> {
-  const products = await lockProducts(
+  const products = await productsByIds(
     trx,
     orgId,
     items.map(({ product_id }) => product_id),

@@ -1,13 +1,28 @@
 import { sql } from 'kysely'
 import type { Trx } from '../db.ts'
+import { lockProducts, productNotFound } from '../products/queries.ts'
+import { outOfStock, priceMismatch } from './rules.ts'
 
 interface Item {
   product_id: number
   quantity: number
 }
+interface Sold extends Item {
+  price_at_time: number
+}
 
-/** Lowers the stock of locked products. Throws a violation of `products_stock` below zero. */
-export const takeFromStock = (trx: Trx, items: readonly Item[]) => move(trx, items, -1)
+/** Lowers the stock. Throws 409 where it is out, or where a price has just changed, and 404 for what is not sold any more. */
+export async function takeFromStock(trx: Trx, orgId: number, items: readonly Sold[]) {
+  const ids = items.map(({ product_id }) => product_id)
+  const products = await lockProducts(trx, orgId, ids)
+  for (const { product_id, quantity, price_at_time } of items) {
+    const product = products.find(({ id }) => id === product_id)
+    if (!product) throw productNotFound()
+    if (product.price !== price_at_time) throw priceMismatch()
+    if (product.stock < quantity) throw outOfStock(product.name, product.stock)
+  }
+  await move(trx, items, -1)
+}
 
 /** Gives the items of an order back to the stock; also of products that are not on sale any more. */
 export async function giveBackStock(trx: Trx, orderId: number) {

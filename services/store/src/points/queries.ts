@@ -13,19 +13,23 @@ type NewEntry = Omit<Insertable<Tables['ledger']>, 'source_key' | 'order_id'> & 
   order_id?: number
 }
 
-/** Books points, and answers the entry and the balance after it. Throws a violation of `memberships_balance` below zero. */
-export async function book(trx: Trx, entry: NewEntry) {
+/** Books points, and answers the entry. Throws a violation of `memberships_balance` below zero. */
+export async function book(trx: Trx, entry: NewEntry): Promise<number> {
   const { id } = await trx
     .insertInto('ledger')
     .values({ source_key: null, order_id: null, ...entry })
     .returning('id')
     .executeTakeFirstOrThrow()
-  const { balance } = await trx
+  return id
+}
+
+export async function balanceOf(db: Db, membership: string): Promise<number> {
+  const { balance } = await db
     .selectFrom('memberships')
     .select('balance')
-    .where('id', '=', entry.membership)
+    .where('id', '=', membership)
     .executeTakeFirstOrThrow()
-  return { id, balance }
+  return balance
 }
 
 /** Says that points were to go which are not there. */

@@ -13,7 +13,7 @@ import { memberBy } from '../members/queries.ts'
 import { memberNotFound } from '../members/rules.ts'
 import { joinByChat } from '../people/join.ts'
 import { ownMembership } from '../people/own.ts'
-import { book, deleteEvent, refuseBelowZero } from './queries.ts'
+import { balanceOf, book, deleteEvent, refuseBelowZero } from './queries.ts'
 
 export function pointRoutes(app: App, deps: Deps) {
   const { db, now } = deps
@@ -32,10 +32,16 @@ export function pointRoutes(app: App, deps: Deps) {
         kind: points > 0 ? ('award' as const) : ('adjust' as const),
         awarded_by: caller.username,
       }
-      const { id, balance } = await book(trx, entry)
+      const id = await book(trx, entry)
       const said = { user_id: member.id, points, entry: id }
       await enqueue(trx, audit(pointsAwarded, caller, org, said))
-      return { id, user_id: member.id, points, event, total_points: balance }
+      return {
+        id,
+        user_id: member.id,
+        points,
+        event,
+        total_points: await balanceOf(trx, member.id),
+      }
     }
     const once = (trx: Trx) => oncePerKey(trx, { ...input, route: assignPoints }, () => award(trx))
     return reply.code(201).send(await db.transaction().execute(once).catch(refuseBelowZero))

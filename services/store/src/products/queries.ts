@@ -18,7 +18,11 @@ export const inStock = (db: Db, orgId: number) =>
 export const productById = (db: Db, orgId: number, id: number) =>
   selectProducts(db, orgId).where('id', '=', id).executeTakeFirst()
 
-/** Those of the ids that are on sale, by id; nobody else sells them until the transaction ends. */
+/** Those of the ids that are on sale, by id. */
+export const productsByIds = (db: Db, orgId: number, ids: readonly number[]) =>
+  selectProducts(db, orgId).where('id', 'in', ids).execute()
+
+/** As `productsByIds`, and nobody else sells them until the transaction ends. */
 export const lockProducts = (trx: Trx, orgId: number, ids: readonly number[]) =>
   selectProducts(trx, orgId).where('id', 'in', ids).forNoKeyUpdate().execute()
 
