@@ -19,6 +19,9 @@ import * as opsDb from '@guildhall/ops/db'
 import * as ops from '@guildhall/ops/main'
 import type { Env } from '@guildhall/service/config'
 import type { Running } from '@guildhall/service/run'
+import * as storeConfig from '@guildhall/store/config'
+import * as storeDb from '@guildhall/store/db'
+import * as store from '@guildhall/store/main'
 import type { z } from 'zod'
 
 /** What start, the operator and `.env.example` need to know of a service. */
@@ -52,4 +55,5 @@ export const parts: Record<Service, Part> = {
   compute: part(computeConfig, computeDb, compute),
   agents: part(agentsConfig, agentsDb, agents),
   mcp: part(mcpConfig, mcpDb, mcp),
+  store: part(storeConfig, storeDb, store),
 }

@@ -43,11 +43,6 @@ export const VERDICTS: Record<string, (credential: string, rule: Rule) => Verdic
     if (credential === 'expired platform token') return EXPIRED
     return credential.startsWith('session') ? 'in' : undefined
   },
-  'own-session': (credential) => {
-    if (credential === 'expired platform token') return EXPIRED
-    if (credential === 'session of a non-member') return '403 access.not_member'
-    return credential === 'session of a member' ? 'in' : undefined
-  },
   member: (credential) => {
     if (['session of a member', 'CLI token of a member'].includes(credential)) return 'in'
     if (['session of a non-member', 'CLI token of one who left'].includes(credential))
@@ -56,6 +51,12 @@ export const VERDICTS: Record<string, (credential: string, rule: Rule) => Verdic
     if (credential === 'machine token of another scope') return '403 token.scope_missing'
     return credential.startsWith('machine token') ? '403 token.no_member' : undefined
   },
+  'member-session': (credential) => {
+    if (credential === 'expired platform token') return EXPIRED
+    if (credential === 'session of a non-member') return '403 access.not_member'
+    return credential === 'session of a member' ? 'in' : undefined
+  },
+  identity: (credential) => (credential === 'expired platform token' ? EXPIRED : site(credential)),
   'site-member': (credential, { url }) => {
     const verdict = site(credential) ?? person(credential)
     const own = !url.includes('/:email') || credential === 'identity token'

@@ -88,5 +88,6 @@ export async function testSettings(t: Pick<TestContext, 'after'>) {
     COMPUTE_PORT: '0',
     AGENTS_PORT: '0',
     MCP_PORT: '0',
+    STORE_PORT: '0',
   }
 }

@@ -3,6 +3,7 @@ import { call } from './call.ts'
 import { anyone, anySession } from './caller.ts'
 import { audited } from './event.ts'
 import { ChatUserId, Instant, SignInReturn } from './fields.ts'
+import { job } from './job.ts'
 import { Redirect, route } from './route.ts'
 
 /** Members: their cookie session and their identity-provider account (interface.md, Members; decisions.md §§ 0, 1). */
@@ -117,6 +118,25 @@ export const verifyIdentity = call({
     valid_until: Instant,
   }),
   deadlineMs: 8_000, // the identity provider is asked on the way
+})
+
+export const findLinkedEmail = call({
+  service: 'auth',
+  name: 'find_linked_email',
+  summary: 'The email of the identity-provider account that is linked to a chat user',
+  callers: ['store'],
+  args: z.object({ chat_user_id: ChatUserId }),
+  reply: z.object({ email: z.string().nullable() }),
+})
+
+/** Asked for with each link; the email is read when it runs. */
+export const tellLink = job({
+  name: 'auth.tell_link',
+  summary: 'Have the store join what two linked people have there',
+  args: z.object({ chat_user_id: ChatUserId }),
+  attempts: 1_000, // most of a day: the two have been told that they are one
+  concurrency: 1,
+  audited: false,
 })
 
 export const memberSignedIn = audited('auth.member.signed_in', z.object({ username: z.string() }))

@@ -12,7 +12,9 @@ import * as members from './members.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
 import * as podSessions from './pod-sessions.ts'
+import * as pointImports from './point-imports.ts'
 import * as secrets from './secrets.ts'
+import * as storeMembers from './store-members.ts'
 import * as tokens from './tokens.ts'
 import * as tool from './tool.ts'
 import { toolCalls } from './tools.ts'
@@ -31,6 +33,8 @@ const values = [
   compute,
   podSessions,
   apps,
+  pointImports,
+  storeMembers,
   ops,
   tool,
 ].flatMap((domain) => Object.values<unknown>(domain))

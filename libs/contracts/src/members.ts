@@ -81,8 +81,8 @@ export const listMemberRoles = route({
   reply: { 200: z.object({ roles: z.array(MemberRole) }) },
 })
 
-/** Those who ask about members. points, store, bot and mcp join when they are there. */
-const askers = ['knowledge', 'ops', 'compute', 'agents', 'gateway'] as const
+/** Those who ask about members. bot joins when it is there. */
+const askers = ['knowledge', 'ops', 'compute', 'agents', 'store', 'gateway'] as const
 /** The chat platform is asked on the way. */
 const DEADLINE_MS = 8_000
 

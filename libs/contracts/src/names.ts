@@ -1,5 +1,5 @@
 /** The services that own a schema, calls and routes. The gateway and the operator only call. */
-export const services = ['auth', 'knowledge', 'ops', 'compute', 'agents', 'mcp'] as const
+export const services = ['auth', 'knowledge', 'ops', 'compute', 'agents', 'mcp', 'store'] as const
 export type Service = (typeof services)[number]
 
 /** Where they listen unless a setting says otherwise. */
@@ -10,6 +10,7 @@ export const defaultPorts: Record<Service, number> = {
   compute: 4004,
   agents: 4005,
   mcp: 4006,
+  store: 4007,
 }
 
 /** Everybody who connects to NATS, each as a user of its own. */

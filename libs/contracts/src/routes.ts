@@ -24,8 +24,13 @@ import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
 import * as podFiles from './pod-files.ts'
 import * as podSessions from './pod-sessions.ts'
+import * as pointImports from './point-imports.ts'
+import * as points from './points.ts'
 import type { Route } from './route.ts'
 import * as secrets from './secrets.ts'
+import * as storeMembers from './store-members.ts'
+import * as storeOrders from './store-orders.ts'
+import * as storeProducts from './store-products.ts'
 import * as superadmin from './superadmin.ts'
 import * as tokens from './tokens.ts'
 
@@ -57,6 +62,11 @@ const domains = {
   agentPending,
   agentTurns,
   agentSelf,
+  points,
+  pointImports,
+  storeMembers,
+  storeProducts,
+  storeOrders,
   ops,
   mcp,
 }

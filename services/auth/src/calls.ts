@@ -1,5 +1,5 @@
 import { answer } from '@guildhall/bus/calls'
-import { findSession, verifyIdentity } from '@guildhall/contracts/accounts'
+import { findLinkedEmail, findSession, verifyIdentity } from '@guildhall/contracts/accounts'
 import { decideAccess, findSigningKeys, isRevoked, isSuperadmin } from '@guildhall/contracts/auth'
 import { findDisplayNames, findMembership } from '@guildhall/contracts/members'
 import {
@@ -13,6 +13,7 @@ import {
 import { findSecrets, secretReaders } from '@guildhall/contracts/secrets'
 import { findMachineToken } from '@guildhall/contracts/tokens'
 import { AppError } from '@guildhall/service/errors'
+import { linkedEmail } from './accounts/links.ts'
 import { sessionOf } from './accounts/sessions.ts'
 import type { Deps } from './deps.ts'
 import { answerLimitCalls } from './machine-tokens/limits.ts'
@@ -73,6 +74,9 @@ export function answerCalls(deps: Deps) {
     const { id, chat_user_id, username } = row
     return { session: { id, chat_user_id, username } }
   })
+  answer(bus, findLinkedEmail, async ({ chat_user_id }) => ({
+    email: await linkedEmail(db, chat_user_id),
+  }))
   answer(bus, verifyIdentity, async ({ token }) => {
     const { valid_until, ...identity } = await deps.identities.verify(token)
     return { ...identity, valid_until: valid_until.toISOString() }

@@ -1,4 +1,5 @@
 import { toldChanged } from '@guildhall/bus/changed'
+import { queueJob } from '@guildhall/bus/jobs'
 import { audit, enqueue } from '@guildhall/bus/outbox'
 import {
   accountLinked,
@@ -6,6 +7,7 @@ import {
   getMe,
   linkAccount,
   memberSignedOut,
+  tellLink,
 } from '@guildhall/contracts/accounts'
 import { changed } from '@guildhall/contracts/event'
 import type { App } from '@guildhall/service/app'
@@ -38,7 +40,10 @@ export function accountRoutes(app: App, deps: Deps) {
   app.implement(linkAccount, async ({ caller, body }) => {
     const identity = await identities.verify(body.identity_token)
     await db.transaction().execute(async (trx) => {
-      if (!(await link(trx, caller.chat_user_id, identity))) return
+      const { chat_user_id } = caller
+      const made = await link(trx, chat_user_id, identity)
+      await queueJob(trx, tellLink, { chat_user_id })
+      if (!made) return
       await enqueue(trx, audit(accountLinked, caller, undefined, { subject: identity.subject }))
     })
     return account(caller.session_id)

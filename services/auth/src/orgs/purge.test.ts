@@ -19,7 +19,7 @@ async function deactivated(t: Parameters<typeof busAs>[0]) {
   const asked: string[] = []
   const broken = new Set<string>()
   const pods = { left: [] as string[], keys: [] as (string | undefined)[] }
-  for (const service of ['knowledge', 'ops', 'compute', 'agents', 'mcp'] as const) {
+  for (const service of ['knowledge', 'ops', 'compute', 'agents', 'mcp', 'store'] as const) {
     const bus = await busAs(t, { url: settings.NATS_URL, peer: service })
     if (service === 'compute')
       answer(bus, endPods, async ({ org_id }) => {
@@ -67,17 +67,15 @@ test('a deactivation tells every service and names who did not hear it', async (
       200,
       {
         deactivated: true,
-        acknowledged: ['ops', 'compute', 'agents', 'mcp'],
+        acknowledged: ['ops', 'compute', 'agents', 'mcp', 'store'],
         missing: [{ service: 'knowledge', reason: 'it is broken' }],
       },
     ],
   )
-  assert.deepEqual(asked.sort(), [
-    `agents forgets ${org.id}`,
-    `compute forgets ${org.id}`,
-    `mcp forgets ${org.id}`,
-    `ops forgets ${org.id}`,
-  ])
+  const heard = ['agents', 'compute', 'mcp', 'ops', 'store'].map(
+    (service) => `${service} forgets ${org.id}`,
+  )
+  assert.deepEqual(asked.sort(), heard)
 })
 
 test('an active org is not purged, nor is one that never was', async (t) => {
@@ -92,7 +90,7 @@ test('a purge deletes the org here and everywhere, and may be repeated', async (
   await deactivate()
   const all = {
     org_id: org.id,
-    acknowledged: ['knowledge', 'ops', 'compute', 'agents', 'mcp'],
+    acknowledged: ['knowledge', 'ops', 'compute', 'agents', 'mcp', 'store'],
     missing: [],
   }
   assert.deepEqual(await purge(), all)
@@ -121,7 +119,7 @@ test('a service that does not acknowledge is named, and asked again', async (t) 
   broken.add('knowledge')
   assert.deepEqual(await purge(), {
     org_id: org.id,
-    acknowledged: ['ops', 'compute', 'agents', 'mcp'],
+    acknowledged: ['ops', 'compute', 'agents', 'mcp', 'store'],
     missing: [{ service: 'knowledge', reason: 'it is broken' }],
   })
   broken.clear()

@@ -1,0 +1,89 @@
+import type { ImportResult } from '@guildhall/contracts/point-imports'
+import { newId } from '@guildhall/service/id'
+import { type Selectable, sql } from 'kysely'
+import type { Tables, Trx } from '../db.ts'
+import type { Attendance } from './read-csv.ts'
+
+export type ImportRow = Selectable<Tables['imports']>
+
+/** Awards the event of an import to who attended; who has it already is skipped, whom nobody knows is added. */
+export async function awardAttended(
+  trx: Trx,
+  file: ImportRow,
+  { attended, skipped, errors }: Attendance,
+  now: Date,
+): Promise<ImportResult> {
+  await sql`select pg_advisory_xact_lock(hashtext('store.import'), ${file.org_id})`.execute(trx)
+  const emails = attended.map(({ email }) => email)
+  const known = await membersByEmail(trx, file.org_id, emails)
+  const strangers = attended.filter(({ email }) => !known.has(email))
+  const created = await addMembers(trx, file.org_id, strangers, now)
+  const all = created > 0 ? await membersByEmail(trx, file.org_id, emails) : known
+  // two emails may be one member's
+  const one = new Map(emails.map((email) => [all.get(email), email]))
+  const awarded = await awardOnce(trx, file, one, now)
+  return { awarded, skipped: skipped + emails.length - awarded, created, errors }
+}
+
+/** The members of these emails, as officers noted them or as their owners proved them. */
+async function membersByEmail(trx: Trx, orgId: number, emails: string[]) {
+  const { rows } = await sql<{ email: string; id: string }>`
+    select m.email, m.id from memberships m where m.org_id = ${orgId} and m.email = any(${emails}::text[])
+    union all
+    select p.email, m.id from people p join memberships m on m.person = p.id
+    where p.email = any(${emails}::text[]) and m.org_id = ${orgId}
+  `.execute(trx)
+  return new Map(rows.map(({ email, id }) => [email, id]))
+}
+
+/** Adds members whose emails nobody has proved, and answers how many. */
+async function addMembers(trx: Trx, orgId: number, people: Attendance['attended'], now: Date) {
+  if (people.length === 0) return 0
+  const rows = people.map(({ email, name }) => ({
+    ...{ id: newId(), person: newId(), email },
+    name: name || (email.split('@')[0] ?? ''),
+  }))
+  const sent = JSON.stringify(rows)
+  await sql`
+    insert into people (id, created_at)
+    select person, ${now} from json_to_recordset(${sent}::json) as sent (person uuid)
+  `.execute(trx)
+  const { numAffectedRows = 0n } = await sql`
+    insert into memberships (id, org_id, person, name, email, created_at, updated_at)
+    select id, ${orgId}, person, name, email, ${now}, ${now}
+    from json_to_recordset(${sent}::json) as sent (id uuid, person uuid, name text, email text)
+    on conflict on constraint memberships_email do nothing
+  `.execute(trx)
+  if (Number(numAffectedRows) < rows.length)
+    await sql`
+      delete from people where id = any(${rows.map(({ person }) => person)}::uuid[])
+      and not exists (select from memberships where person = people.id)
+    `.execute(trx)
+  return Number(numAffectedRows)
+}
+
+async function awardOnce(
+  trx: Trx,
+  { org_id, event, points, asked_by }: ImportRow,
+  members: Map<string | undefined, string>,
+  now: Date,
+) {
+  const rows = [...members].map(([member, email]) => ({
+    member,
+    source_key: `csv:${event}:${email}`,
+  }))
+  const ids = rows.map(({ member }) => member)
+  await sql`
+    select from memberships where id = any(${ids}::uuid[]) order by id for no key update
+  `.execute(trx)
+  const { numAffectedRows = 0n } = await sql`
+    insert into ledger (org_id, membership, points, kind, event, awarded_by, source_key, created_at)
+    select ${org_id}, member, ${points}, 'csv', ${event}, ${asked_by}, source_key, ${now}
+    from json_to_recordset(${JSON.stringify(rows)}::json) as sent (member uuid, source_key text)
+    where not exists (
+      select from ledger l where l.membership = sent.member and l.kind = 'csv' and l.event = ${event}
+    )
+    on conflict on constraint ledger_once do nothing
+  `.execute(trx)
+  return Number(numAffectedRows)
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkout, listOrders } from '@guildhall/contracts/store-orders'
+import type { Product } from '@guildhall/contracts/store-products'
+import { at, madeMember, madeProduct, officer, site, testStore } from '../testing.ts'
+import { checkBooks, heldPieces } from '../testing-books.ts'
+import { storeProcess } from '../testing-process.ts'
+
+const emails = Array.from({ length: 20 }, (_, n) => `member${n}@example.org`)
+const STOCK = 60
+
+test('a store killed amid 200 checkouts keeps what it acknowledged, and the same keys charge nothing twice', async (t) => {
+  const store = await testStore(t)
+  for (const email of emails) await madeMember(store, email, 200)
+  const products: Product[] = []
+  for (let n = 0; n < 5; n++) products.push(await madeProduct(store, { price: 5, stock: STOCK }))
+  const first = await storeProcess(t, store)
+  const buy = (as: typeof store.as, n: number) =>
+    as(site(emails[n % 20] ?? ''), { 'idempotency-key': `order-${n}` }).call(checkout, {
+      ...at(),
+      body: { items: [{ product_id: products[n % 5]?.id ?? 0, quantity: 1 }] },
+    })
+
+  let answered = 0
+  const asked = Array.from({ length: 200 }, (_, n) =>
+    buy(first.as, n).then(
+      (reply) => {
+        answered += 1
+        if (answered === 40) void first.kill()
+        return reply
+      },
+      () => undefined,
+    ),
+  )
+  const before = await Promise.all(asked)
+  const acknowledged = before.flatMap((reply) => (reply?.status === 201 ? [reply.body.id] : []))
+  assert.ok(acknowledged.length >= 40 && acknowledged.length < 200, `${acknowledged.length} before`)
+  const orders = await store.as(officer()).call(listOrders, at())
+  assert.ok(orders.status === 200)
+  const kept = new Set(orders.body.map(({ id }) => id))
+  for (const id of acknowledged) assert.ok(kept.has(id), `order ${id} is lost`)
+  await checkBooks(store.db)
+
+  const second = await storeProcess(t, store)
+  const again = await Promise.all(Array.from({ length: 200 }, (_, n) => buy(second.as, n)))
+  for (const [n, reply] of again.entries()) {
+    assert.equal(reply.status, 201)
+    const earlier = before[n]
+    if (earlier?.status === 201) assert.deepEqual(reply.body, earlier.body)
+  }
+  await checkBooks(store.db)
+  const held = await heldPieces(store.db)
+  assert.deepEqual(
+    products.map(({ id }) => held.get(id)),
+    products.map(() => 40),
+  )
+})

@@ -1,0 +1,95 @@
+import type { PointsEntry } from '@guildhall/contracts/points'
+import { violates } from '@guildhall/db/violations'
+import { AppError } from '@guildhall/service/errors'
+import type { Insertable } from 'kysely'
+import type { z } from 'zod'
+import type { Db, Tables, Trx } from '../db.ts'
+
+/** What officers gave, and may take back. */
+export const GIVEN = ['award', 'csv', 'adjust'] as const
+
+type NewEntry = Omit<Insertable<Tables['ledger']>, 'source_key' | 'order_id'> & {
+  source_key?: string
+  order_id?: number
+}
+
+/** Books points, and answers the entry. Throws a violation of `memberships_balance` below zero. */
+export async function book(trx: Trx, entry: NewEntry): Promise<number> {
+  const { id } = await trx
+    .insertInto('ledger')
+    .values({ source_key: null, order_id: null, ...entry })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
+}
+
+export async function balanceOf(db: Db, membership: string): Promise<number> {
+  const { balance } = await db
+    .selectFrom('memberships')
+    .select('balance')
+    .where('id', '=', membership)
+    .executeTakeFirstOrThrow()
+  return balance
+}
+
+/** Says that points were to go which are not there. */
+export function refuseBelowZero(error: unknown): never {
+  if (!violates(error, 'memberships_balance')) throw error
+  throw new AppError(
+    'conflict',
+    'points.insufficient',
+    'A member has spent these points already, and no balance goes below zero; take away less, or cancel an order first',
+    { cause: error },
+  )
+}
+
+interface Page {
+  before: string | undefined
+  limit: number
+}
+
+/** Up to `limit` entries of a member before the one named, the newest first. */
+export async function entriesOf(
+  db: Db,
+  membership: string,
+  { before, limit }: Page,
+): Promise<z.output<typeof PointsEntry>[]> {
+  let query = db
+    .selectFrom('ledger')
+    .select(['id', 'points', 'kind', 'event', 'awarded_by', 'created_at'])
+    .where('membership', '=', membership)
+    .orderBy('id', 'desc')
+    .limit(limit)
+  if (before !== undefined) query = query.where('id', '<', Number(before))
+  const rows = await query.execute()
+  return rows.map(({ created_at, ...row }) => ({ ...row, timestamp: created_at.toISOString() }))
+}
+
+/** Takes back what officers gave for an event, from all members or one. */
+export async function deleteEvent(
+  trx: Trx,
+  { org_id, event, membership }: { org_id: number; event: string; membership: string | undefined },
+): Promise<number> {
+  let holders = trx
+    .selectFrom('ledger')
+    .select('membership')
+    .where('org_id', '=', org_id)
+    .where('event', '=', event)
+    .where('kind', 'in', GIVEN)
+  if (membership !== undefined) holders = holders.where('membership', '=', membership)
+  const locked = await trx
+    .selectFrom('memberships')
+    .select('id')
+    .where('id', 'in', holders)
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute()
+  if (locked.length === 0) return 0
+  let rows = trx
+    .deleteFrom('ledger')
+    .where('org_id', '=', org_id)
+    .where('event', '=', event)
+    .where('kind', 'in', GIVEN)
+  if (membership !== undefined) rows = rows.where('membership', '=', membership)
+  return Number((await rows.executeTakeFirst()).numDeletedRows)
+}
