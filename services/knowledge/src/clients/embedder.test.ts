@@ -64,6 +64,7 @@ test('while the embedder fails a write is a 502 that wrote nothing, and a search
   await alpha.call(putSource, { params: { key: 'a' }, body: body('red fox') })
   const short = { data: [{ index: 0, embedding: [1, 2] }] }
   const huge = { data: [{ index: 0, embedding: [...vectorAt(0).slice(1), 1e300] }] }
+  const zeros = { data: [{ index: 0, embedding: Array(1024).fill(0) }] }
   const answers = [
     { status: 500, body: '{}' },
     { status: 401, body: '{}' },
@@ -71,6 +72,7 @@ test('while the embedder fails a write is a 502 that wrote nothing, and a search
     { status: 200, body: '{"data":[]}' },
     { status: 200, body: JSON.stringify(short) },
     { status: 200, body: JSON.stringify(huge) },
+    { status: 200, body: JSON.stringify(zeros) },
   ]
   for (const [n, broken] of answers.entries()) {
     world.broken = broken

@@ -1,3 +1,4 @@
+import { hasDirection } from '@guildhall/contracts/direction'
 import { EMBEDDING_LENGTH } from '@guildhall/contracts/knowledge'
 import { type OutboundRequest, outbound } from '@guildhall/outbound/fetch'
 import { AppError } from '@guildhall/service/errors'
@@ -102,7 +103,8 @@ function vectorsOf(body: unknown, count: number): Float32Array[] {
     const vector = Float32Array.from(embedding)
     if (vector.length !== EMBEDDING_LENGTH)
       throw unusable(`${vector.length} numbers instead of ${EMBEDDING_LENGTH}`)
-    if (!vector.every(Number.isFinite)) throw unusable('a number too large for 32 bits')
+    if (!hasDirection(vector))
+      throw unusable('a vector of zeros, or with numbers too small or too large for 32 bits')
     return vector
   })
 }
