@@ -1,10 +1,6 @@
 import { createHash } from 'node:crypto'
-import {
-  hasDirection,
-  type NewChunk,
-  NO_DIRECTION,
-  type SourceBody,
-} from '@guildhall/contracts/knowledge'
+import { hasDirection, NO_DIRECTION } from '@guildhall/contracts/direction'
+import type { NewChunk, SourceBody } from '@guildhall/contracts/knowledge'
 import type { OrgRef } from '@guildhall/contracts/route'
 import { AppError, type Detail } from '@guildhall/service/errors'
 
