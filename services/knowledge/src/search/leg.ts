@@ -17,8 +17,9 @@ interface LegOptions {
   name: string
   /** What searches do meanwhile, as in "The … fails; …". */
   meanwhile: string
-  /** For tests. */
+  /** The long wait, where it is another. */
   patientMs?: number
+  /** For tests. */
   impatientMs?: number
   tellAgainMs?: number
 }

@@ -25,10 +25,7 @@ const FIELDS: Record<string, Schemas['PayloadFieldSchema']> = {
   level: 'integer',
 }
 
-/** The search by meaning, in one collection of Qdrant. */
-export type VectorLeg = Awaited<ReturnType<typeof openQdrant>>
-
-/** Opens the collection; a missing one is made, and its fields are indexed. Throws where its vectors are others. */
+/** The search by meaning, in one collection of Qdrant. Opens the collection; a missing one is made, and its fields are indexed. Throws where its vectors are others. */
 export async function openQdrant(options: ServerOptions) {
   const { name } = options
   const client = clientOf(options)
