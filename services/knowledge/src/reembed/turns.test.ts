@@ -13,6 +13,11 @@ import { testEmbedder } from '../testing-embedder.ts'
 
 const MINUTE_MS = 60_000
 
+async function modelOf(as: Awaited<ReturnType<typeof testKnowledge>>['as']) {
+  const reply = await as(officer(1)).call(getKnowledgeSettings, { params: { org: 'org1' } })
+  return reply.status === 200 && reply.body.embeddings.model
+}
+
 /** An org with these texts, each a source, that has an embedder from now on; each answer of it takes `minutes` by the clock. */
 async function texts(t: TestContext, contents: string[], minutes = 0) {
   const { world, settings } = await testEmbedder(t)
@@ -22,10 +27,7 @@ async function texts(t: TestContext, contents: string[], minutes = 0) {
   for (const [n, content] of contents.entries())
     await as(member(1)).call(putSource, { params: { key: `s${n}` }, body: body(content) })
   await setSecrets(1, { embeddings_url: settings.EMBEDDINGS_URL, embeddings_model: 'new' })
-  await until(async () => {
-    const reply = await as(officer(1)).call(getKnowledgeSettings, { params: { org: 'org1' } })
-    return reply.status === 200 && reply.body.embeddings.model === 'new'
-  })
+  await until(async () => (await modelOf(as)) === 'new')
   const start = () => as(officer(1)).call(startReembed, { params: { org: 'org1' } })
   const runs = () =>
     db.selectFrom('job_runs').selectAll().where('job', '=', reembed.name).orderBy('id').execute()
@@ -34,7 +36,7 @@ async function texts(t: TestContext, contents: string[], minutes = 0) {
       const all = await runs()
       return all.length === count && all.every(({ finished_at }) => finished_at) && all
     }, 20_000)
-  return { world, start, finished, runs }
+  return { world, start, finished, runs, settings, setSecrets, as }
 }
 
 test('an embedder that does not work at all is given up after three sources, and asked again later', async (t) => {
@@ -69,4 +71,22 @@ test('an org with much to do hands its slot on after five minutes, and goes on w
     world.asked.map(({ input }) => input[0]),
     ['no', 'a', 'b', 'c', 'd'],
   )
+})
+
+test('where the org sets another model meanwhile all its sources get that one', async (t) => {
+  const count = 102 // more than are read from the database at once
+  const contents = Array.from({ length: count }, (_, n) => `fox ${n}`)
+  const { world, start, finished, settings, setSecrets, as } = await texts(t, contents)
+  const held = Promise.withResolvers<void>()
+  t.after(() => held.resolve())
+  world.held = held.promise
+  await start()
+  await until(() => world.asked.length > 0)
+  await setSecrets(1, { embeddings_url: settings.EMBEDDINGS_URL, embeddings_model: 'newer' })
+  await until(async () => (await modelOf(as)) === 'newer')
+  held.resolve()
+  const [run] = await finished(1)
+  assert.deepEqual(run?.result, { reembedded: count + 100, replaced: 0, failed: 0 })
+  const asked = world.asked.filter(({ model }) => model === 'newer')
+  assert.equal(asked.length, count)
 })
