@@ -47,12 +47,13 @@ export function createEmbedder(settings: EmbedderSettings, known: KnownQueries, 
   /** Queries under way, so that equal ones at once ask once. */
   const asking = new Map<string, Promise<Float32Array | undefined>>()
 
-  async function passages(texts: readonly string[]): Promise<Float32Array[]> {
+  async function passages(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]> {
+    const limits = { timeoutMs: TIMEOUT_MS, ...(signal && { signal }) }
     const vectors: Float32Array[] = []
     for (let at = 0; at < texts.length; at += BATCH * AT_ONCE) {
       const group = texts.slice(at, at + BATCH * AT_ONCE)
       const batches = Array.from({ length: Math.ceil(group.length / BATCH) }, (_, n) =>
-        embed(settings, group.slice(n * BATCH, (n + 1) * BATCH), { timeoutMs: TIMEOUT_MS }),
+        embed(settings, group.slice(n * BATCH, (n + 1) * BATCH), limits),
       )
       vectors.push(...(await Promise.all(batches)).flat())
     }
@@ -81,7 +82,7 @@ export function createEmbedder(settings: EmbedderSettings, known: KnownQueries, 
   return {
     model,
     weight,
-    /** The vectors of passages, in their order. Throws AppError('upstream', 'embeddings.…'). */
+    /** The vectors of passages, in their order. Throws AppError('upstream', 'embeddings.…'), also when `signal` aborts. */
     passages,
     /** The vector of a query, or nothing while the embedder fails: then the search goes by text alone. */
     query,
@@ -91,7 +92,7 @@ export function createEmbedder(settings: EmbedderSettings, known: KnownQueries, 
 async function embed(
   { url, model, key, guard }: EmbedderSettings,
   input: string[],
-  limits: { timeoutMs: number; retries?: number },
+  limits: { timeoutMs: number; retries?: number; signal?: AbortSignal },
 ): Promise<Float32Array[]> {
   const answer = await outbound({
     service: 'embeddings',
