@@ -125,7 +125,7 @@ test('where every source fails the run fails with their number and the reason, a
   assert.equal(run?.state, 'failed')
   assert.match(
     run?.error ?? '',
-    /^None of the 3 sources .* not replaced meanwhile got them.* reason: .*embeddings/,
+    /^None of the 3 sources .* not replaced meanwhile got them.* reason: The embedder answered 400/,
   )
   assert.deepEqual(await models(knowledge, 'a'), ['old'])
   assert.deepEqual(await found(knowledge, 'fox'), ['a', 'b', 'own', 'text'])
@@ -150,7 +150,7 @@ test('a source that fails does not stop the others, is told, and is tried again 
   const [run] = await finished(knowledge)
   const { reason, ...counts } = Object(run?.result) as { reason?: string }
   assert.deepEqual([run?.state, counts], ['done', { reembedded: 1, replaced: 0, failed: 2 }])
-  assert.match(reason ?? '', /embeddings/)
+  assert.match(reason ?? '', /The embedder answered 400/)
   assert.deepEqual(await models(knowledge, 'a', 'text'), ['old', 'new'])
   world.refused = undefined
   await start(knowledge)
