@@ -88,13 +88,9 @@ async function install(wanted) {
   console.error('Installing (first start only)…')
   // by the second file pnpm would find itself up to date without looking, for instance for a lost Node
   for (const file of [stamp, pnpmState]) fs.rmSync(file, { force: true })
-  const child = spawn('npx', ['--yes', PNPM, 'install', '--frozen-lockfile'], {
-    cwd: root,
-    env: installEnvironment(),
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  // with all that it started: an installation that outlives us would meet the next one
+  let child
+  // With all that it started: an installation that outlives us would meet the next one. Heard before it starts,
+  // so that no signal comes between.
   const abandon = () => {
     try {
       process.kill(-child.pid, 'SIGTERM') // a shell's background jobs are deaf to SIGINT
@@ -103,6 +99,12 @@ async function install(wanted) {
     }
   }
   for (const signal of SIGNALS) process.on(signal, abandon)
+  child = spawn('npx', ['--yes', PNPM, 'install', '--frozen-lockfile'], {
+    cwd: root,
+    env: installEnvironment(),
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text) => {

@@ -33,6 +33,8 @@ export async function openKnowledge(
     ...more,
   })
   const legs = createLegs(log)
+  const secretsOf = async () => ({})
+  const embedderOf = createEmbedders({ config, secretsOf, guard: {}, log, leg: legs.embedder })
   const index = await openGenerations({ db, engine: engineOf(config, log), log })
   return {
     db,
@@ -42,15 +44,10 @@ export async function openKnowledge(
     indexer: createIndexer({ db, index, log, alone: (_source, work) => work() }),
     publishers: async () => [PUBLISHER],
     legs,
-    embedderOf: createEmbedders({
-      config,
-      secretsOf: async () => ({}),
-      guard: {},
-      log,
-      leg: legs.embedder,
-    }),
+    embedderOf,
+    searchEmbedderOf: embedderOf,
     extractor: createExtractor(),
-    secretsOf: async () => ({}),
+    secretsOf,
     now: () => new Date(),
     async [Symbol.asyncDispose]() {
       await index.close()

@@ -153,7 +153,7 @@ test('a stream that is missing holds up no other, and is sent to as soon as it i
     await db.transaction().execute((trx) => enqueue(trx, queued(pruneJobs.ops, {})))
     await until(async () => (await stored('JOBS')) === n + 1)
   }
-  assert.equal(await unsent(), 1)
+  await until(async () => (await unsent()) === 1)
   await ensureStreams(bus.jsm)
   await until(async () => (await stored()) === 2)
 })

@@ -111,7 +111,11 @@ export const startReembed = route({
 export const reembed = job({
   name: 'knowledge.reembed',
   summary: "Make new vectors of an org's sources with the embedder that it has now",
-  args: z.object({ org_id: z.int() }),
+  args: z.object({
+    org_id: z.int(),
+    model: z.string().optional().describe('What `after` was reached with'),
+    after: z.uuid().optional().describe('The source that the turn before this one ended with'),
+  }),
   attempts: 5,
   concurrency: 2,
   audited: true,

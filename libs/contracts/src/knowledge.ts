@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { call } from './call.ts'
 import { machine, officer } from './caller.ts'
+import { hasDirection, NO_DIRECTION } from './direction.ts'
 import { audited } from './event.ts'
 import { Instant, nextCursor, OrgParams, Paging } from './fields.ts'
 import { job } from './job.ts'
@@ -170,10 +171,7 @@ export const SearchQuery = z
     category: Category.optional(),
     top_k: KnowledgeSettings.shape.top_k.optional(),
     window: KnowledgeSettings.shape.window.optional(),
-    embedding: Embedding.refine(
-      (numbers) => numbers.every((number) => Number.isFinite(Math.fround(number))),
-      'a number is too large for 32 bits',
-    ).optional(),
+    embedding: Embedding.refine(hasDirection, NO_DIRECTION).optional(),
     embedding_model: z.string().min(1).max(200).optional(),
   })
   .refine(

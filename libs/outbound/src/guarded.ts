@@ -131,8 +131,16 @@ function isWithin(address: string, networks: readonly string[]): boolean {
   })
 }
 
-/** Whether it is a network in CIDR notation: `192.0.2.0/24`, `2001:db8::/32`. */
-export const isNetwork = (text: string): boolean => ipaddr.isValidCIDR(text)
+/**
+ * Whether it is a network in CIDR notation, written as everybody reads it: `192.0.2.0/24`, `2001:db8::/32`. Not `10/8`, which
+ * would mean 0.0.0.10/8, no octal parts, and no IPv4 in IPv6, which no address is compared with.
+ */
+export function isNetwork(text: string): boolean {
+  if (!ipaddr.isValidCIDR(text)) return false
+  const [address = ''] = text.split('/')
+  if (isIP(address) !== 6) return isIP(address) === 4
+  return !ipaddr.IPv6.parse(address).isIPv4MappedAddress()
+}
 
 const lookupAll: Lookup = (hostname, callback) =>
   dns.lookup(hostname, { all: true }, (error, addresses) => callback(error, addresses ?? []))

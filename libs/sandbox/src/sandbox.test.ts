@@ -72,6 +72,13 @@ test('the page at the end of a sign-in shows a command that no code can break ou
   assert.match(await open({ error: '<b>no</b>' }), /role="alert">&lt;b&gt;no/)
 })
 
+test("a member's sign-in ends at a page that says so, or why not", async (t) => {
+  const { clientUrl } = await testSandbox(t)
+  const open = async (query = '') => (await fetch(`${clientUrl}${query}`)).text()
+  assert.match(await open(), /Signed in[\s\S]*href="[^"]*\/api\/accounts\/me"/)
+  assert.match(await open('?error=%3Cb%3Eno'), /Not signed in[\s\S]*role="alert">&lt;b&gt;no/)
+})
+
 test('without a gateway the command asks for its address instead of leaving it out', async (t) => {
   const options = { world: demoWorld(), redirectUris: [], log: quietLog }
   for (const sandbox of [

@@ -21,6 +21,7 @@ import Fastify, {
 } from 'fastify'
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { type Admit, admitted, untilDone } from './admission.ts'
 import { answerError } from './answer-error.ts'
 import { storableOrNone, takeAnyBody } from './any-body.ts'
 import { CALLER_HEADER, type Identity, openIdentity } from './caller-token.ts'
@@ -81,7 +82,8 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
   lingers(app)
   addProbes(app, ready)
 
-  function implement<R extends Route>(route: R, handler: NoInfer<Handler<R>>) {
+  /** `admit` is asked before the body of a form is read (admission.ts). */
+  function implement<R extends Route>(route: R, handler: NoInfer<Handler<R>>, admit?: Admit) {
     if (route.owner !== service) throw new Error(`${route.url} belongs to ${route.owner}`)
     const named = /\*(\w+)$/.exec(route.url)?.[1]
     app.route({
@@ -99,18 +101,21 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
         if (named) req.params = nameRest(req.params, named)
       },
       preValidation: async (req, reply) => {
-        if (route.form) req.body = await formOf(route, req, reply)
+        if (route.form)
+          req.body = await admitted(req, reply, admit, () => formOf(route, req, reply))
         else if (req.isMultipart()) throw new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE()
         else req.body ??= route.body && {} // a body that may be left out is an empty object
         if (route.anyBody) req.body = storableOrNone(req.body)
         for (const part of [req.params, req.query, req.body]) checkStorable(part)
       },
-      handler: ({ identity, params, query, body, headers }, reply) => {
+      handler: (req, reply) => {
+        const { identity, params, query, body, headers } = req
         const cookies = parseCookies(headers.cookie)
         const idempotency_key = route.idempotent && idempotencyKeyOf(headers)
         const named = namedHeaders(route, headers)
         const input = { ...identity, params, query, body, cookies, headers: named, idempotency_key }
-        return handler(input as unknown as Input<R>, reply as unknown as Answer<R>)
+        const work = () => handler(input as unknown as Input<R>, reply as unknown as Answer<R>)
+        return admit ? untilDone(req, work) : work()
       },
     })
   }

@@ -27,6 +27,8 @@ test('blocked networks are a list in CIDR notation', () => {
     '192.0.2.0/24',
     '2001:db8::/32',
   ])
-  for (const bad of ['192.0.2.0', '192.0.2.0/33', 'own.test', '192.0.2.0/24;198.51.100.0/24'])
+  const notRead = ['192.0.2.0', '192.0.2.0/33', 'own.test', '192.0.2.0/24;198.51.100.0/24']
+  const otherwise = ['10/8', '0300.0.2.0/24', '0xc0.0.2.0/24', '::ffff:203.0.113.0/120']
+  for (const bad of [...notRead, ...otherwise])
     assert.throws(() => read(bad), /KNOWLEDGE_BLOCKED_NETWORKS: needs networks as/)
 })

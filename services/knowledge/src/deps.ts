@@ -23,6 +23,8 @@ export interface Deps {
   publishers: Publishers
   /** The embedder that an org has at this moment, if any. */
   embedderOf: Embedders
+  /** The same for searches: while auth does not answer, the one that it named last. */
+  searchEmbedderOf: Embedders
   extractor: Extractor
   /** What an org set of its own keys and addresses. */
   secretsOf: (orgId: number) => Promise<OrgSecrets>

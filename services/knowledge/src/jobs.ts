@@ -15,7 +15,7 @@ export const jobHandlers = (deps: Deps, crawler: Crawler) => [
     return await deps.indexer.settleAll(signal)
   }),
   handles(rebuildSearchIndex, (_args, { signal }) => rebuildIndex(deps, signal)),
-  handles(reembed, ({ org_id }, { signal }) => reembedOrg(deps, org_id, signal)),
+  handles(reembed, (asked, { signal }) => reembedOrg(deps, asked, signal)),
   handles(crawlDue, (_args, { signal }) => crawler.due(signal)),
   handles(crawlOne, (asked, { signal }) => crawler.byKey(asked, signal)),
   handles(reindex, ({ org_id, asked_at }, { signal }) =>

@@ -38,12 +38,16 @@ export async function start(
   const extractor = createExtractor()
   opened.onClose(() => extractor.close())
   const indexer = createIndexer({ db, index, log, alone })
-  const publishers = createPublishers({ bus, prefixes: config.KNOWLEDGE_PUBLISHERS, log })
-  const secretsOf = createOrgSecrets(bus)
-  const guard = { blockedNetworks: config.KNOWLEDGE_BLOCKED_NETWORKS, ...bounds }
   const legs = createLegs(log)
-  const embedderOf = createEmbedders({ config, secretsOf, guard, log, leg: legs.embedder })
-  const searching = { index, indexer, legs, publishers, embedderOf }
+  const prefixes = config.KNOWLEDGE_PUBLISHERS
+  const publishers = createPublishers({ bus, prefixes, leg: legs.auth })
+  const secrets = createOrgSecrets(bus, legs.auth)
+  const secretsOf = secrets.current
+  const guard = { blockedNetworks: config.KNOWLEDGE_BLOCKED_NETWORKS, ...bounds }
+  const needs = { config, guard, log, leg: legs.embedder }
+  const embedderOf = createEmbedders({ ...needs, secretsOf })
+  const searchEmbedderOf = createEmbedders({ ...needs, secretsOf: secrets.last })
+  const searching = { index, indexer, legs, publishers, embedderOf, searchEmbedderOf }
   const deps: Deps = { db, log, config, ...searching, extractor, secretsOf, now }
   const crawler = createCrawler(deps, createOrgs(bus), guard)
   answerCalls(bus, deps)

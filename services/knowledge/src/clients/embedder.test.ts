@@ -35,6 +35,19 @@ test('passages go in batches of 64 and keep their order; queries have the prefix
   ])
 })
 
+test('equal queries at once are one request, and one that failed is asked again', async (t) => {
+  const { world, settings } = await testEmbedder(t)
+  const asks = { url: settings.EMBEDDINGS_URL, model: 'words', key: 'k', prefix: '', weight: 1 }
+  const embedder = createEmbedder(asks, new Map(), createLegs(quietLog).embedder)
+  const tenAtOnce = () => Promise.all(Array.from({ length: 10 }, () => embedder.query('fox')))
+  world.broken = { status: 500, body: '' }
+  assert.ok((await tenAtOnce()).every((vector) => vector === undefined))
+  world.broken = undefined
+  const [first, ...others] = await tenAtOnce()
+  assert.ok(first && others.every((vector) => vector === first))
+  assert.equal(world.asked.length, 2)
+})
+
 test('without vectors the embedder makes them, and a search by meaning finds what the words do not', async (t) => {
   const { world, settings } = await testEmbedder(t)
   const { as } = await testKnowledge(t, settings)
@@ -64,6 +77,7 @@ test('while the embedder fails a write is a 502 that wrote nothing, and a search
   await alpha.call(putSource, { params: { key: 'a' }, body: body('red fox') })
   const short = { data: [{ index: 0, embedding: [1, 2] }] }
   const huge = { data: [{ index: 0, embedding: [...vectorAt(0).slice(1), 1e300] }] }
+  const zeros = { data: [{ index: 0, embedding: Array(1024).fill(0) }] }
   const answers = [
     { status: 500, body: '{}' },
     { status: 401, body: '{}' },
@@ -71,6 +85,7 @@ test('while the embedder fails a write is a 502 that wrote nothing, and a search
     { status: 200, body: '{"data":[]}' },
     { status: 200, body: JSON.stringify(short) },
     { status: 200, body: JSON.stringify(huge) },
+    { status: 200, body: JSON.stringify(zeros) },
   ]
   for (const [n, broken] of answers.entries()) {
     world.broken = broken

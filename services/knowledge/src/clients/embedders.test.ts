@@ -152,3 +152,19 @@ test('who cannot be told which embedder the org has is told when to try again', 
   })
   assert.equal(await open(1), undefined)
 })
+
+test('orgs share the embedder of the deployment, and never one of their own', async () => {
+  const config = {
+    EMBEDDINGS_URL: 'http://127.0.0.1:1/v1',
+    EMBEDDINGS_MODEL: 'default',
+    EMBEDDINGS_QUERY_PREFIX: '',
+    EMBEDDINGS_API_KEY: undefined,
+    EMBEDDINGS_WEIGHT: 1,
+  }
+  const of = (secrets: object) =>
+    createEmbedders({ config, secretsOf: async () => secrets, guard: {}, log: quietLog, leg })
+  const [shared, own] = [of({}), of({ embeddings_url: 'https://embed.test/v1' })]
+  assert.equal(await shared(1), await shared(2))
+  assert.equal(await own(1), await own(1))
+  assert.notEqual(await own(1), await own(2))
+})

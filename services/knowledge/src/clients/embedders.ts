@@ -49,7 +49,7 @@ export function createEmbedders({ config, secretsOf, guard, log, leg }: Needs): 
     const own = ownSettings(secrets, guard)
     const settings = own ?? deploymentSettings(config)
     if (!settings) return undefined
-    const name = JSON.stringify(settings)
+    const name = JSON.stringify([own && orgId, settings]) // two orgs may have the same: each hears of its own failures
     const watched = () => (own ? legOf(orgId, log) : leg)
     const embedder = known.get(name) ?? createEmbedder(settings, queries, watched())
     known.set(name, embedder)

@@ -101,7 +101,6 @@ test('robots.txt is kept to, also for where a page redirects; a site that cannot
   for (const [name, answer] of [
     ['down.test', says('', {}, 503)],
     ['busy.test', says('', {}, 429)],
-    ['private.test', says('', { location: 'http://10.0.0.1/robots.txt' }, 302)],
   ] as const) {
     site.pages.set('/robots.txt', answer)
     await put({ url: site.at('/open', name) })
@@ -109,6 +108,13 @@ test('robots.txt is kept to, also for where a page redirects; a site that cannot
     assert.equal(outcome, 'failed', name)
     assert.match(source.crawl?.last_error ?? '', /robots\.txt of .* cannot be read/, name)
   }
+  site.pages.set('/robots.txt', says('', { location: 'http://10.0.0.1/robots.txt' }, 302))
+  await put({ url: site.at('/open', 'private.test') })
+  const { source } = await crawled()
+  const refusal =
+    /^This URL is not fetched: private\.test:\d+ leads to an address that is not on the public internet$/
+  assert.match(source.crawl?.last_error ?? '', refusal)
+
   for (const [name, answer] of [
     ['none.test', says('', {}, 404)],
     ['closed.test', says('', {}, 403)],

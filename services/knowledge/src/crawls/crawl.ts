@@ -1,36 +1,32 @@
-import type { OrgRef } from '@guildhall/contracts/route'
 import { AppError, isDatabaseAway } from '@guildhall/service/errors'
-import type { Tables, Writer } from '../db.ts'
+import type { Writer } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import { noteRun } from '../runs/queries.ts'
 import { settingsOf } from '../settings/effective.ts'
 import { hashOf } from '../sources/rules.ts'
 import { type Draft, writeSource } from '../sources/write.ts'
+import {
+  type Crawling,
+  fine,
+  type Outcome,
+  restOrFail,
+  runOf,
+  unchanged,
+  type Wanted,
+} from './endings.ts'
+import { MAX_REDIRECTS } from './fetch.ts'
 import { fetchPage, type Page, type PageNeeds } from './fetch-page.ts'
-import { type Ending, endLease, keepLease, type Lease, takeLease } from './leases.ts'
+import { endLease, keepLease, takeLease } from './leases.ts'
 import { cutPage, readPage } from './page.ts'
 import { rendererOf } from './renderer.ts'
-import { checkShrinking, dueAfter, hashOfPage, retryAt } from './rules.ts'
+import { checkShrinking, hashOfPage } from './rules.ts'
 
 const BY: Writer = { source: 'job', actor_kind: 'job', actor_id: 'knowledge.crawl' }
 
-/** How a crawl ended. `not_taken`: another has it, it is gone, or not due any more. `lost`: so it became on the way; nothing was written. */
-export type Outcome = 'changed' | 'unchanged' | 'failed' | 'not_taken' | 'lost'
-
-export interface Wanted {
-  org: OrgRef
-  source_id: string
-  force: boolean
-  /** Only if it is due by then. */
-  dueAt?: Date
-}
-
-interface Crawling extends Wanted {
-  lease: Lease
-  started: number
-  started_at: Date
-  signal: AbortSignal
-}
+/** Of a crawl from its lease to its end: fetching, reading and embedding, without the gaps between requests to a host. */
+const CRAWL_MS = 5 * 60_000
+/** Each may wait for one gap: the page, its redirects, and a robots.txt for each of these. */
+const MOST_REQUESTS = 2 * (1 + MAX_REDIRECTS)
 
 /** The six steps of interface.md, Crawl steps. Whatever is wrong with the page ends as `failed`, with its reason in `last_error` and the run log. */
 export async function crawl(
@@ -42,7 +38,8 @@ export async function crawl(
   const lease = await takeLease(deps.db, wanted.source_id, started_at, wanted.dueAt)
   if (!lease) return 'not_taken'
   using kept = keepLease(deps.db, lease)
-  const signal = AbortSignal.any([stop, kept.signal])
+  const late = AbortSignal.timeout(deadlineOf(deps))
+  const signal = AbortSignal.any([stop, kept.signal, late])
   const crawling = { ...wanted, lease, started_at, started: performance.now(), signal }
   try {
     return await crawlLeased(deps, crawling)
@@ -53,9 +50,12 @@ export async function crawl(
       await deps.db.transaction().execute((trx) => endLease(trx, lease, {}))
       throw error
     }
-    return fail(deps, crawling, error)
+    return restOrFail(deps, crawling, late.aborted ? tooLong(deadlineOf(deps), error) : error)
   }
 }
+
+const deadlineOf = ({ config, pages }: Deps & { pages: PageNeeds }) =>
+  pages.bounds.crawlMs ?? CRAWL_MS + MOST_REQUESTS * config.KNOWLEDGE_CRAWL_GAP_SECONDS * 1000
 
 async function crawlLeased(
   deps: Deps & { pages: PageNeeds },
@@ -84,7 +84,7 @@ interface Read {
 }
 
 async function write(deps: Deps, crawling: Crawling, read: Read): Promise<Outcome> {
-  const { lease, org, force } = crawling
+  const { lease, org, force, signal } = crawling
   const { title, text, page_hash, validators } = read
   const settings = await settingsOf(deps, org.id)
   const { chunk_chars: chunkChars, chunk_overlap: chunkOverlap } = settings
@@ -93,7 +93,15 @@ async function write(deps: Deps, crawling: Crawling, read: Read): Promise<Outcom
   const { key, category, url } = lease
   const labels = { category, title, url, public: lease.public }
   const content_hash = hashOf({ chunks: passages })
-  const draft: Draft = { ...labels, key, content_hash, passages, vectors: null, anew: force }
+  const draft: Draft = {
+    ...labels,
+    key,
+    content_hash,
+    passages,
+    vectors: null,
+    anew: force,
+    signal,
+  }
   const ending = { ...validators, page_hash, page_chars: text.length }
   let changed = true
   await writeSource(deps, org, draft, BY, async (trx, sourceId, isNew) => {
@@ -111,54 +119,14 @@ function laterIsFine(error: unknown) {
   if (!(error instanceof AppError && error.code === 'source.indexing_later')) throw error
 }
 
-const fine = ({ now }: Deps, lease: Lease, ending: Ending): Ending => ({
-  ...ending,
-  last_error: null,
-  failures: 0,
-  due_at: dueAfter(now(), 0, lease.fetch_every_hours),
-})
-
-function unchanged(deps: Deps, crawling: Crawling, ending: Ending): Promise<Outcome> {
-  return deps.db.transaction().execute(async (trx) => {
-    if (!(await endLease(trx, crawling.lease, fine(deps, crawling.lease, ending)))) return 'lost'
-    const version = await trx
-      .selectFrom('versions')
-      .select('chunk_count')
-      .where('id', '=', crawling.lease.current_version_id)
-      .executeTakeFirst()
-    const chunks = version?.chunk_count ?? 0
-    await noteRun(trx, runOf(crawling, { changed: false, chunks, error: null }))
-    return 'unchanged'
-  })
-}
-
-/** The last chunks stay; the next attempt comes the later the more have failed. */
-function fail(deps: Deps, crawling: Crawling, error: unknown): Promise<Outcome> {
-  const { lease } = crawling
-  const refusal = error instanceof AppError ? error : undefined
-  const told = { err: error, source_key: lease.key } // with causes that are no business of officers
-  if (refusal) deps.log.info(told, 'A crawl failed')
-  else deps.log.error(told, 'A crawl failed by a fault of ours')
-  const last_error = refusal?.message ?? 'Internal error; it is tried again'
-  const failures = lease.failures + 1
-  const due_at = retryAt(deps.now(), failures, lease.fetch_every_hours, refusal?.retryAfter)
-  return deps.db.transaction().execute(async (trx) => {
-    if (!(await endLease(trx, lease, { last_error, failures, due_at }))) return 'lost'
-    await noteRun(trx, runOf(crawling, { changed: false, chunks: 0, error: last_error }))
-    return 'failed'
-  })
-}
-
-function runOf(
-  { lease, org, started, started_at }: Crawling,
-  ended: Pick<Tables['runs'], 'changed' | 'chunks' | 'error'>,
-) {
-  const duration_ms = Math.round(performance.now() - started)
-  const run = { org_id: org.id, source_key: lease.key, kind: 'crawl' as const }
-  return { ...run, started_at, duration_ms, ...ended }
-}
-
 const LOST = ['crawl.lost', 'source.deleted']
 const isLost = (error: unknown) => error instanceof AppError && LOST.includes(error.code)
 const lost = () =>
   new AppError('conflict', 'crawl.lost', 'The crawl was changed or deleted meanwhile')
+const tooLong = (ms: number, cause: unknown) =>
+  new AppError(
+    'upstream',
+    'crawl.too_long',
+    `Reading the page and making its vectors took longer than ${Math.round(ms / 1000)} seconds. It is tried again later; if that goes on, take a shorter page.`,
+    { cause },
+  )

@@ -1,7 +1,10 @@
+import { queueJob } from '@guildhall/bus/jobs'
+import { reindex } from '@guildhall/contracts/knowledge-crawls'
 import { AppError } from '@guildhall/service/errors'
 import type { Orgs } from '../clients/orgs.ts'
 import type { Deps } from '../deps.ts'
-import { crawl, type Outcome, type Wanted } from './crawl.ts'
+import { crawl } from './crawl.ts'
+import { OUTCOMES, type Outcome, type Wanted } from './endings.ts'
 import { type Bounds, createGet } from './fetch.ts'
 import { createHosts } from './hosts.ts'
 import { crawlByKey, crawlsOfOrg, dueCrawls, orgsWithDue, type Waiting } from './queries.ts'
@@ -10,8 +13,23 @@ import { byHost } from './rules.ts'
 
 export type Crawler = ReturnType<typeof createCrawler>
 type Counts = Record<Outcome, number>
+const none = () => Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Counts
 /** Each may hold a page of 10 MB in memory. */
 const HOSTS_AT_ONCE = 20
+/** A run begins no page after so long: the next one, ten minutes after this, takes orgs by turns again. */
+const RUN_MS = 8 * 60_000
+
+function add(sum: Counts, counts: Counts) {
+  for (const outcome of OUTCOMES) sum[outcome] += counts[outcome]
+}
+
+/** `continued_by`: the run that does the rest. */
+type Reindexed = Counts & { continued_by?: string }
+
+/** What is done with pages, and until when they are begun. */
+interface Doing extends Pick<Wanted, 'force' | 'dueAt'> {
+  until: Date
+}
 
 /** What the crawl jobs do. `bounds` are for tests. */
 export function createCrawler(deps: Deps, orgOf: Orgs, bounds: Bounds = {}) {
@@ -24,12 +42,13 @@ export function createCrawler(deps: Deps, orgOf: Orgs, bounds: Bounds = {}) {
   const one = (wanted: Wanted, signal: AbortSignal) => crawl(needs, wanted, signal)
 
   /** Hosts side by side, up to a number of them, and the pages of a host one after the other. */
-  async function all(found: Waiting[], rest: Pick<Wanted, 'force' | 'dueAt'>, signal: AbortSignal) {
-    const counts: Counts = { changed: 0, unchanged: 0, failed: 0, not_taken: 0, lost: 0 }
+  async function all(found: Waiting[], { until, ...rest }: Doing, signal: AbortSignal) {
+    const counts = none()
     const hosts = byHost(found).values()
     async function ofHost(pages: Waiting[]) {
       for (const { source_id, org_id } of pages) {
         signal.throwIfAborted()
+        if (now() >= until) return
         const org = await orgOf(org_id)
         counts[org ? await one({ org, source_id, ...rest }, signal) : 'not_taken']++
       }
@@ -42,13 +61,13 @@ export function createCrawler(deps: Deps, orgOf: Orgs, bounds: Bounds = {}) {
   }
 
   return {
-    /** Crawls what is due, up to the batch; orgs that are not active, or have knowledge off, wait. */
+    /** Crawls what is due, up to the batch and for eight minutes; orgs that are not active, or have knowledge off, wait. */
     async due(signal: AbortSignal): Promise<Counts> {
       const dueAt = now()
       const active: number[] = []
       for (const id of await orgsWithDue(db, dueAt)) if (await orgOf(id)) active.push(id)
       const found = await dueCrawls(db, active, dueAt, config.KNOWLEDGE_CRAWL_BATCH)
-      const counts = await all(found, { force: false, dueAt }, signal)
+      const counts = await all(found, { force: false, dueAt, until: after(dueAt) }, signal)
       await hosts.prune()
       return counts
     },
@@ -63,19 +82,31 @@ export function createCrawler(deps: Deps, orgOf: Orgs, bounds: Bounds = {}) {
       return { outcome }
     },
 
-    /** Crawls with force what the org has enabled and nobody began since. Throws to be tried again while some are crawled by another. */
-    async ofOrg(org_id: number, since: Date | undefined, signal: AbortSignal): Promise<Counts> {
-      const sum: Counts = { changed: 0, unchanged: 0, failed: 0, not_taken: 0, lost: 0 }
+    /**
+     * Crawls with force what the org has enabled and nobody began since. After eight minutes another run does the rest, behind
+     * those of other orgs. Throws to be tried again while some are crawled by another.
+     */
+    async ofOrg(org_id: number, since: Date | undefined, signal: AbortSignal): Promise<Reindexed> {
+      const sum = none()
+      const began = now()
+      const until = after(began)
       if (!(await orgOf(org_id))) return sum
       for await (const found of crawlsOfOrg(db, { org_id, since }, config.KNOWLEDGE_CRAWL_BATCH)) {
-        const counts = await all(found, { force: true }, signal)
-        for (const outcome of Object.keys(sum) as Outcome[]) sum[outcome] += counts[outcome]
+        const counts = await all(found, { force: true, until }, signal)
+        add(sum, counts)
+        if (now() < until) continue
+        const rest = { org_id, asked_at: (since ?? began).toISOString() }
+        const queueing = db.transaction().execute((trx) => queueJob(trx, reindex, rest))
+        return { ...sum, continued_by: await queueing }
       }
-      if (since && sum.not_taken + sum.lost > 0) throw inHand(`${sum.not_taken + sum.lost} sources`)
+      const others = sum.not_taken + sum.lost
+      if (since && others > 0) throw inHand(`${others} sources`)
       return sum
     },
   }
 }
+
+const after = (began: Date) => new Date(began.getTime() + RUN_MS)
 
 const inHand = (what: string) =>
   new AppError(

@@ -52,6 +52,7 @@ test('a run crawls its batch, hosts side by side, one host one after the other a
     changed: 0,
     unchanged: 0,
     failed: 0,
+    resting: 0,
     not_taken: 0,
     lost: 0,
   })
@@ -158,7 +159,14 @@ test('a reindex crawls what is enabled with force; one that fails stops no other
       .execute()
     return runs.every(({ finished_at }) => finished_at) && runs
   }, 20_000)
-  assert.deepEqual(done?.result, { changed: 2, unchanged: 0, failed: 1, not_taken: 0, lost: 0 })
+  assert.deepEqual(done?.result, {
+    changed: 2,
+    unchanged: 0,
+    failed: 1,
+    resting: 0,
+    not_taken: 0,
+    lost: 0,
+  })
   const after = await versions()
   assert.deepEqual(
     after.map((id, n) => id !== before[n]),

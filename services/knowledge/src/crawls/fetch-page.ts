@@ -1,4 +1,4 @@
-import { type Bounds, type Get, pauseOf } from './fetch.ts'
+import { type Bounds, type Get, pauseOf, TIMEOUT_MS } from './fetch.ts'
 import type { Hosts } from './hosts.ts'
 import { type Renderer, render } from './renderer.ts'
 import type { Robots } from './robots.ts'
@@ -46,7 +46,7 @@ async function plainPage(
 ): Promise<Page | undefined> {
   const answer = await get(url, {
     signal,
-    check: (target) => robots.check(target, signal),
+    check: (target, time) => robots.check(target, { signal, time }),
     headers: (target) => ({
       'user-agent': userAgent,
       accept: 'text/html,application/xhtml+xml,text/plain;q=0.9,text/markdown;q=0.9,*/*;q=0.5',
@@ -76,9 +76,11 @@ async function renderedPage(
   { url, signal }: Fetching,
   renderer: Renderer,
 ): Promise<Page> {
-  await robots.check(url, signal)
+  const time = { left: bounds.timeoutMs ?? TIMEOUT_MS }
+  await robots.check(url, { signal, time })
+  const rest = { ...bounds, timeoutMs: time.left }
   const rendered = await hosts.turn(hostOf(url), signal, () =>
-    render(renderer, url, { signal, bounds }),
+    render(renderer, url, { signal, bounds: rest }),
   )
   return { ...rendered, url, fetched_url: null, etag: null, last_modified: null }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { crawlOne } from '@guildhall/contracts/knowledge-crawls'
 import { listKnowledgeRuns } from '@guildhall/contracts/knowledge-settings'
 import { officer } from '../testing-bodies.ts'
 import { crawling } from '../testing-crawls.ts'
@@ -35,8 +36,8 @@ test('a pause that a site asks for is kept, in seconds or as a date, a day at mo
   assert.match(noted?.error ?? '', /answered 429.*It asked for 7200 seconds/)
 })
 
-test('during its pause a host is not asked for other pages either; other hosts are', async (t) => {
-  const { site, put, crawled } = await crawling(t)
+test('during its pause a host is not asked for other pages either, which counts as no failure; other hosts are', async (t) => {
+  const { site, put, crawled, db, stop, restart } = await crawling(t)
   site.pages.set('/busy', says('', { 'retry-after': '3600' }, 429))
   for (const path of ['/a', '/b']) site.pages.set(path, says(FOX))
   await put({ url: site.at('/busy') }, 'busy')
@@ -44,13 +45,26 @@ test('during its pause a host is not asked for other pages either; other hosts a
   await put({ url: site.at('/b', 'other.test') }, 'b')
   await crawled(false, 'busy')
   const { outcome, source } = await crawled(true, 'a')
-  assert.equal(outcome, 'failed')
-  assert.match(source.crawl?.last_error ?? '', /^site\.test asked crawls to leave it alone/)
+  assert.deepEqual([outcome, source.crawl?.last_error], ['resting', null])
   const { due_at, last_attempt_at } = source.crawl ?? {}
   const wait = (Date.parse(due_at ?? '') - Date.parse(last_attempt_at ?? '')) / 1000
   assert.ok(wait > 3500 && wait < 3630, `${wait}`)
   assert.equal((await crawled(false, 'b')).outcome, 'changed')
   assert.ok(!site.paths().includes('/a'))
+  const noted = () => db.selectFrom('runs').select('source_key').orderBy('id').execute()
+  const keys = (await noted()).map(({ source_key }) => source_key)
+  assert.deepEqual(keys, ['busy', 'b'])
+
+  await stop()
+  const again = await restart() // that knows no robots.txt
+  const { result } = await again.run(crawlOne, { org_id: 1, key: 'a', force: true })
+  assert.deepEqual(result, { outcome: 'resting' })
+  const { failures } = await db
+    .selectFrom('crawls')
+    .select('failures')
+    .where('source_id', '=', source.id)
+    .executeTakeFirstOrThrow()
+  assert.equal(failures, 0)
 })
 
 test('a pause asked for with robots.txt counts as well', async (t) => {

@@ -13,7 +13,8 @@ const answering = (text: string) =>
     'Bot/1.0',
   )
 const page = `https://site.test/${'a'.repeat(1_980)}`
-const check = (text: string, url = page) => answering(text).check(url, new AbortController().signal)
+const check = (text: string, url = page) =>
+  answering(text).check(url, { signal: new AbortController().signal })
 
 test('rules of any number and shape are soon compared', async () => {
   const hostile = [

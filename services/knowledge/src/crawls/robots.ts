@@ -2,7 +2,7 @@ import type { GuardedAnswer } from '@guildhall/outbound/guarded'
 import { AppError } from '@guildhall/service/errors'
 import { LRUCache } from 'lru-cache'
 import robotsParser from 'robots-parser'
-import { type Get, pauseOf } from './fetch.ts'
+import { type Get, pauseOf, type Time } from './fetch.ts'
 
 /** Its types say that it is an ES module, which it is not. */
 const parse = robotsParser as unknown as typeof robotsParser.default
@@ -26,6 +26,18 @@ interface Trouble {
 }
 const EVERYTHING: Rules = { allowed: () => true }
 
+/** No word of the site's: its address may not be fetched, its host rests, or this page has no time left, which another may have. */
+const OF_THE_PAGE = ['url.not_allowed', 'url.malformed', 'url.timeout', 'crawl.host_rests']
+
+const isOfSite = (error: unknown): error is AppError =>
+  error instanceof AppError && !OF_THE_PAGE.includes(error.code)
+
+interface Checking {
+  signal: AbortSignal
+  /** What the page has left of its time. */
+  time?: Time
+}
+
 export type Robots = ReturnType<typeof createRobots>
 
 /** What robots.txt says of crawls that call themselves `userAgent` (RFC 9309), kept for an hour per origin. */
@@ -33,22 +45,26 @@ export function createRobots(get: Get, userAgent: string) {
   const known = new LRUCache<string, Rules>({ max: ORIGINS_KEPT, ttl: KEPT_MS })
   const headers = () => ({ 'user-agent': userAgent })
 
-  async function read(origin: string, signal: AbortSignal): Promise<Rules> {
+  async function read(origin: string, { signal, time }: Checking): Promise<Rules> {
     const url = `${origin}/robots.txt`
     try {
-      return rulesOf(await get(url, { headers, signal }), url, userAgent)
+      const getting = { headers, signal, ...(time && { time }) }
+      return rulesOf(await get(url, getting), url, userAgent)
     } catch (error) {
-      if (signal.aborted || !(error instanceof AppError)) throw error
+      if (signal.aborted || !isOfSite(error)) throw error
       if (error.code === 'url.redirected') return EVERYTHING // § 2.3.1.2
       return { trouble: error }
     }
   }
 
   return {
-    /** Throws AppError('forbidden', 'crawl.disallowed'), or 'crawl.robots_unread' while the site cannot say. */
-    async check(url: string, signal: AbortSignal): Promise<void> {
+    /**
+     * Throws AppError('forbidden', 'crawl.disallowed'), or 'crawl.robots_unread' while the site cannot say, and as a fetch does
+     * where that says something of the page itself.
+     */
+    async check(url: string, checking: Checking): Promise<void> {
       const { origin, host } = new URL(url)
-      const rules = known.get(origin) ?? (await read(origin, signal))
+      const rules = known.get(origin) ?? (await read(origin, checking))
       if (!known.has(origin))
         known.set(origin, rules, 'trouble' in rules ? { ttl: TROUBLE_KEPT_MS } : {})
       if ('trouble' in rules) throw unread(host, rules.trouble)

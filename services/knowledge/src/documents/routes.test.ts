@@ -195,3 +195,27 @@ test('an org has four uploads in hand at most, and another org none of its wait'
   for (const { status } of await Promise.all([...uploads, other])) assert.equal(status, 200)
   assert.equal((await send(5)).status, 200)
 })
+
+test('what an upload has not done after four minutes is refused file by file, before its client is told that nobody answers', async (t) => {
+  const { world, settings } = await testEmbedder(t)
+  const clock = { passed: 0 }
+  const now = () => new Date(Date.now() + clock.passed)
+  const { as } = await testKnowledge(t, settings, undefined, { now })
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  t.after(() => second.resolve())
+  world.held = first.promise
+  const names = ['a.txt', 'b.txt', 'c.txt']
+  const uploading = upload(
+    as(officer(1)),
+    names.map((name) => file(name, name)),
+  )
+  await until(() => world.asked.length === 1)
+  clock.passed = 239_000
+  world.held = second.promise
+  first.resolve()
+  const { files } = await uploading // the second is never answered, the third is not begun
+  const [stored, ...late] = files
+  assert.equal(stored?.error, null)
+  for (const { error } of late) assert.match(error ?? '', /longer than 240 seconds.*send it again/)
+  assert.equal(world.asked.length, 2)
+})

@@ -30,6 +30,13 @@ test('crawls come after uploads, and by turns as well', async () => {
   assert.equal(order, 'u1 u2 a1 b1 a2')
 })
 
+test('uploads without end do not keep crawls waiting: after three comes a crawl', async () => {
+  const uploads = Array.from({ length: 8 }, (_, n) => [`u${n}`, upload(n + 1)])
+  const crawls = { a1: crawl(1), a2: crawl(1), a3: crawl(1), a4: crawl(1) }
+  const order = await begun({ ...crawls, ...Object.fromEntries(uploads) })
+  assert.equal(order, 'u0 u1 a1 u2 u3 u4 a2 u5 u6 u7 a3 a4') // before u0 was the upload in hand
+})
+
 test('one runs at a time, and a failure is of its own work alone', async () => {
   const inTurn = createTurns()
   let running = 0

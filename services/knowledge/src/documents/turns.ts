@@ -4,18 +4,34 @@ export interface Whose {
   kind: 'upload' | 'crawl'
 }
 
+/** Each may take ten seconds, and crawls have a deadline. */
+const UPLOADS_IN_A_ROW = 3
+
 type Begin = () => void
 
 /** What waits of each org, the org first whose turn is next. */
 type Line = Map<number, Begin[]>
 
-/** Lets one work run at a time: uploads before crawls, and among these the orgs by turns, however much one of them has waiting. */
+/**
+ * Lets one work run at a time: uploads before crawls, but after three uploads a crawl that waits; and among these the orgs by
+ * turns, however much one of them has waiting.
+ */
 export function createTurns() {
   const lines: Record<Whose['kind'], Line> = { upload: new Map(), crawl: new Map() }
   let busy = false
+  /** Uploads since the last crawl. */
+  let uploads = 0
+
+  function choose() {
+    const [first, second] =
+      uploads < UPLOADS_IN_A_ROW ? (['upload', 'crawl'] as const) : (['crawl', 'upload'] as const)
+    const kind = lines[first].size > 0 ? first : second
+    uploads = kind === 'upload' ? uploads + 1 : 0
+    return firstOf(lines[kind])
+  }
 
   function next() {
-    const begin = firstOf(lines.upload) ?? firstOf(lines.crawl)
+    const begin = choose()
     busy = begin !== undefined
     begin?.()
   }

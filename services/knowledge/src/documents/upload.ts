@@ -9,6 +9,8 @@ import { hasComing, sourceByKey } from '../sources/queries.ts'
 import { type Draft, writeSource } from '../sources/write.ts'
 import { hashOfFile, keyOfFile } from './rules.ts'
 
+/** The gateway waits 300 s for an answer: by then what is done must be told. */
+const UPLOAD_MS = 240_000
 /** Longest key in a run (interface.md, Limits). */
 const MOST_KEY_CHARS = 255
 
@@ -19,7 +21,10 @@ export interface Upload {
   public: boolean
 }
 
-/** Makes each file a source, one after the other, each with its run. A file that fails says why and stops none of the others. */
+/**
+ * Makes each file a source, one after the other, each with its run. A file that fails says why and stops none of the others.
+ * What is not done after four minutes is refused.
+ */
 export async function uploadFiles(
   deps: Deps,
   org: OrgRef,
@@ -28,11 +33,12 @@ export async function uploadFiles(
 ): Promise<UploadedDocument[]> {
   const settings = await settingsOf(deps, org.id)
   const taken = new Map<string, string>()
+  const end = deps.now().getTime() + UPLOAD_MS
   const results: UploadedDocument[] = []
   for (const file of upload.files) {
     const started_at = deps.now()
     const started = performance.now()
-    const result = await uploadFile(deps, org, { file, upload, by, settings, taken })
+    const result = await uploadFile(deps, org, { file, upload, by, settings, taken, end })
     const duration_ms = Math.round(performance.now() - started)
     results.push(result)
     const { changed, chunks, error } = result
@@ -44,12 +50,20 @@ export async function uploadFiles(
   return results
 }
 
+/** By all files of an upload. */
+interface Shared {
+  taken: Map<string, string>
+  /** In milliseconds, by our clock. */
+  end: number
+}
+
 async function uploadFile(
   deps: Deps,
   org: OrgRef,
-  { taken, ...storing }: Omit<Storing, 'key'> & { taken: Map<string, string> },
+  { taken, end, ...storing }: Omit<Storing, 'key' | 'signal'> & Shared,
 ): Promise<UploadedDocument> {
   const { file, upload } = storing
+  const signal = AbortSignal.timeout(Math.max(0, end - deps.now().getTime()))
   const result = { file: file.name, key: null as string | null, changed: false, chunks: 0 }
   try {
     const key = keyOfFile(upload.folder, file.name)
@@ -57,9 +71,10 @@ async function uploadFile(
     const earlier = taken.get(key)
     if (earlier !== undefined) throw sameKey(earlier)
     taken.set(key, file.name)
-    return { ...result, ...(await storeFile(deps, org, { ...storing, key })), error: null }
+    if (deps.now().getTime() >= end) throw late()
+    return { ...result, ...(await storeFile(deps, org, { ...storing, key, signal })), error: null }
   } catch (error) {
-    return { ...result, error: said(deps, error) }
+    return { ...result, error: said(deps, isCutOff(error, signal) ? late() : error) }
   }
 }
 
@@ -69,9 +84,12 @@ interface Storing {
   upload: Upload
   by: Writer
   settings: KnowledgeSettings
+  /** Ends the wait for the embedder. */
+  signal: AbortSignal
 }
 
-async function storeFile(deps: Deps, org: OrgRef, { file, key, upload, by, settings }: Storing) {
+async function storeFile(deps: Deps, org: OrgRef, storing: Storing) {
+  const { file, key, upload, by, settings, signal } = storing
   const { chunk_chars: chunkChars, chunk_overlap: chunkOverlap } = settings
   const content_hash = hashOfFile(file.bytes, settings)
   const labels = { category: upload.category, public: upload.public, url: '' }
@@ -85,10 +103,20 @@ async function storeFile(deps: Deps, org: OrgRef, { file, key, upload, by, setti
   const { title, text } = await deps.extractor.extract(file.name, file.bytes, whose)
   const cuts = await deps.extractor.cut(text, { chunkChars, chunkOverlap, title }, whose)
   const passages = cuts.map((cut, ordinal) => ({ ordinal, level: 0, parent_ordinal: null, ...cut }))
-  const draft: Draft = { ...labels, key, title, content_hash, passages, vectors: null }
+  const draft: Draft = { ...labels, key, title, content_hash, passages, vectors: null, signal }
   const { changed } = await writeSource(deps, org, draft, by)
   return { changed, chunks: passages.length }
 }
+
+const isCutOff = (error: unknown, signal: AbortSignal) =>
+  signal.aborted && error instanceof AppError && error.code.startsWith('embeddings.')
+
+const late = () =>
+  new AppError(
+    'unavailable',
+    'document.late',
+    `The upload took longer than ${UPLOAD_MS / 1000} seconds before this file was stored: send it again, with fewer others`,
+  )
 
 const sameKey = (earlier: string) =>
   new AppError(

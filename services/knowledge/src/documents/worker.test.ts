@@ -83,6 +83,20 @@ test('a long text is cut in the thread, so that others are answered meanwhile, a
   await assert.rejects(short, { kind: 'too_large', code: 'document.too_long' })
 })
 
+test('a file that is read and a text that is cut at once each get their own answer', async (t) => {
+  const made = createExtractor()
+  t.after(() => made.close())
+  const [read, cuts] = await Promise.all([
+    made.extract('a.md', bytes('# one'), OFFICER),
+    made.cut('two', { chunkChars: 300 }, OFFICER),
+  ])
+  assert.equal(read.text, 'one')
+  assert.deepEqual(
+    cuts.map(({ content }) => content),
+    ['two'],
+  )
+})
+
 test('a page of 120 000 line breaks is read within the limits', async (t) => {
   const { text } = await extractor(t)('a.html', `<body>one${'<br>'.repeat(120_000)}two</body>`)
   assert.match(text, /^one\s+two$/)

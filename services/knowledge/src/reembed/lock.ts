@@ -3,19 +3,25 @@ import { type Kysely, sql } from 'kysely'
 import type { Db, Tables } from '../db.ts'
 
 const RETRY_MS = 500
+/** One that has still not ended by then has not looked for the last time what is left to do. */
+const WAIT_MS = 2_000
 
 /**
- * Runs work of which an org may have one at a time, across all processes: others wait. Should Postgres lose the lock on the way,
- * two may run at once, so the work must bear that. Throws what `signal` was aborted with.
+ * Runs work of which an org may have one at a time, across all processes; nothing while another goes on. Should Postgres lose
+ * the lock on the way, two may run at once, so the work must bear that. Throws what `signal` was aborted with.
  */
 export function oneOfOrg<Result>(
   db: Db,
   orgId: number,
   signal: AbortSignal,
   work: () => Promise<Result>,
-): Promise<Result> {
+): Promise<Result | undefined> {
   return db.connection().execute(async (connection) => {
-    while (!(await tryLock(connection, orgId))) await wait(RETRY_MS, undefined, { signal })
+    const began = performance.now()
+    while (!(await tryLock(connection, orgId))) {
+      if (performance.now() - began > WAIT_MS) return undefined
+      await wait(RETRY_MS, undefined, { signal })
+    }
     try {
       return await work()
     } finally {

@@ -1,3 +1,4 @@
+import { reembed } from '@guildhall/contracts/knowledge-settings'
 import { sql } from 'kysely'
 import type { Db, Trx } from '../db.ts'
 
@@ -6,6 +7,22 @@ export interface Outdated {
   id: string
   key: string
   version_id: string
+}
+
+/** Whether the org has one that nobody has begun, from its first source on. Until the end of the transaction no other is queued. */
+export async function isQueued(trx: Trx, orgId: number): Promise<boolean> {
+  await sql`select pg_advisory_xact_lock(hashtext('knowledge-reembed-queue'), ${orgId}::int)`.execute(
+    trx,
+  )
+  const run = await trx
+    .selectFrom('job_runs')
+    .select('id')
+    .where('job', '=', reembed.name)
+    .where('state', '=', 'queued')
+    .where('queued_at', '>', sql<Date>`now() - interval '1 hour'`) // should its message be lost, that is no reason for ever
+    .where(sql<boolean>`args->>'org_id' = ${String(orgId)} and args->>'after' is null`)
+    .executeTakeFirst()
+  return run !== undefined
 }
 
 /** Up to `limit` of the org's sources after the id `after` that lack vectors of this model; those that came with their own are left. */

@@ -123,7 +123,10 @@ test('where every source fails the run fails with their number and the reason, a
   await db.updateTable('job_runs').set({ attempts: 4 }).where('job', '=', reembed.name).execute() // the next is the last
   const [run] = await finished(knowledge)
   assert.equal(run?.state, 'failed')
-  assert.match(run?.error ?? '', /^None of the 3 sources .* reason: .*embeddings/)
+  assert.match(
+    run?.error ?? '',
+    /^None of the 3 sources .* not replaced meanwhile got them.* reason: The embedder answered 400/,
+  )
   assert.deepEqual(await models(knowledge, 'a'), ['old'])
   assert.deepEqual(await found(knowledge, 'fox'), ['a', 'b', 'own', 'text'])
 })
@@ -147,7 +150,7 @@ test('a source that fails does not stop the others, is told, and is tried again 
   const [run] = await finished(knowledge)
   const { reason, ...counts } = Object(run?.result) as { reason?: string }
   assert.deepEqual([run?.state, counts], ['done', { reembedded: 1, replaced: 0, failed: 2 }])
-  assert.match(reason ?? '', /embeddings/)
+  assert.match(reason ?? '', /The embedder answered 400/)
   assert.deepEqual(await models(knowledge, 'a', 'text'), ['old', 'new'])
   world.refused = undefined
   await start(knowledge)
@@ -206,20 +209,34 @@ test('killed after the vectors were stored and before they were indexed, they ar
   assert.equal(await stale(), undefined)
 })
 
-test('two of one org run one after the other', async (t) => {
+test('asked for again, one that waits is the only one, and one that comes to one under way leaves all to it', async (t) => {
   const { world, knowledge } = await changedModel(t)
   const held = Promise.withResolvers<void>()
+  t.after(() => held.resolve())
   world.held = held.promise
   const asked = world.asked.length
-  await Promise.all([start(knowledge), start(knowledge)])
+  await start(knowledge)
   await until(() => world.asked.length > asked)
-  assert.equal(world.asked.length, asked + 1)
+  await Promise.all(Array.from({ length: 10 }, () => start(knowledge)))
+  const [, second, ...more] = await runs(knowledge)
+  assert.deepEqual(more, [])
+  await until(async () => (await runs(knowledge)).find(({ id }) => id === second?.id)?.finished_at)
+
+  // its slot is free for another org, whose embedder answers
+  const other = await testEmbedder(t)
+  const theirs = { embeddings_url: other.settings.EMBEDDINGS_URL, embeddings_model: 'new' }
+  await knowledge.setSecrets(2, theirs)
+  await knowledge.as(officer(2)).call(startReembed, { params: { org: 'org2' } })
+  const [, , third] = await until(async () => {
+    const all = await runs(knowledge)
+    return all[2]?.finished_at && all
+  })
+  assert.equal(third?.state, 'done')
   held.resolve()
   world.held = undefined
-  const results = (await finished(knowledge, 2)).map(
-    ({ result }) => result as { reembedded: number },
-  )
-  assert.deepEqual(results.map(({ reembedded }) => reembedded).sort(), [0, 3])
+  const results = (await finished(knowledge, 3)).map(({ result }) => result)
+  const nothing = { reembedded: 0, replaced: 0, failed: 0 }
+  assert.deepEqual(results, [{ ...nothing, reembedded: 3 }, { ...nothing, joined: true }, nothing])
   assert.equal(world.asked.length, asked + 3) // nothing twice
 })
 

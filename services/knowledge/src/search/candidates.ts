@@ -1,5 +1,6 @@
 import type { KnowledgeSettings, SearchQuery } from '@guildhall/contracts/knowledge'
 import { AppError } from '@guildhall/service/errors'
+import type { Embedder } from '../clients/embedder.ts'
 import type { Deps } from '../deps.ts'
 import { settingsOf } from '../settings/effective.ts'
 import type { RankedList } from './fuse.ts'
@@ -9,7 +10,7 @@ import type { Hit, Scope } from './index.ts'
 const CANDIDATES = 50
 const RETRY_SECONDS = 10
 
-interface Candidates {
+interface Ranked {
   settings: KnowledgeSettings
   lists: RankedList[]
   /** Whether the search by meaning ran. */
@@ -20,17 +21,19 @@ interface Candidates {
  * What the index finds by words and by meaning, as the org's settings say. One that fails is left out; throws
  * AppError('unavailable', 'search.unavailable') where none is left.
  */
-export async function candidates(
+export async function rankedLists(
   deps: Deps,
-  scope: Omit<Scope, 'limit'>,
+  { scope, embedder }: { scope: Omit<Scope, 'limit'>; embedder: Promise<Embedder | undefined> },
   query: SearchQuery,
-): Promise<Candidates> {
+): Promise<Ranked> {
   const asked = { ...scope, limit: CANDIDATES }
   // the words need no settings and nearly every mode needs the words, so they do not wait
   const searching = byWords(deps, asked, query)
   searching.catch(() => undefined) // nobody may be left to wait for it
   const reading = settingsOf(deps, scope.org)
-  const nearing = reading.then((settings) => byMeaning(deps, asked, query, settings))
+  const nearing = reading.then((settings) =>
+    byMeaning(deps, { scope: asked, embedder }, query, settings),
+  )
   const [settings, meaning] = await Promise.all([reading, nearing])
   // in mode `vector` the words count only where the search by meaning did not run
   const words = settings.mode === 'vector' && meaning ? undefined : await searching
@@ -46,22 +49,20 @@ async function byWords({ index, legs }: Deps, scope: Scope, { query }: SearchQue
 
 /** The nearest passages by the caller's own vector, else by the embedder's; nothing where neither is to be had or wanted. */
 async function byMeaning(
-  deps: Deps,
-  scope: Scope,
+  { index, legs }: Deps,
+  { scope, embedder }: { scope: Scope; embedder: Promise<Embedder | undefined> },
   query: SearchQuery,
   { mode, max_distance: maxDistance }: KnowledgeSettings,
 ): Promise<RankedList | undefined> {
-  const found = mode === 'text' ? undefined : await vectorOf(deps, scope.org, query)
+  const found = mode === 'text' ? undefined : await vectorOf(await embedder, query)
   if (!found) return undefined
   const { weight, ...near } = found
-  const { index, legs } = deps
   const hits = await legs.meaning.run(() => index.searchVector({ ...scope, ...near, maxDistance }))
   return hits && { ids: idsOf(hits), weight }
 }
 
-async function vectorOf({ embedderOf }: Deps, orgId: number, query: SearchQuery) {
+async function vectorOf(embedder: Embedder | undefined, query: SearchQuery) {
   const { embedding, embedding_model: model } = query
-  const embedder = await embedderOf(orgId).catch(noneForNow)
   if (embedding && model !== undefined) {
     const weight = embedder?.model === model ? embedder.weight : 1
     return { vector: Float32Array.from(embedding), model, weight }
@@ -70,9 +71,14 @@ async function vectorOf({ embedderOf }: Deps, orgId: number, query: SearchQuery)
   return embedder && vector && { vector, model: embedder.model, weight: embedder.weight }
 }
 
-/** While nobody knows which embedder the org has, the words must do. */
-function noneForNow(error: unknown): undefined {
-  if (!(error instanceof AppError)) throw error
+/** The embedder of the org's searches. While nobody knows which it has, the words must do. */
+export function embedderFor({ searchEmbedderOf }: Deps, orgId: number) {
+  const embedder = searchEmbedderOf(orgId).catch((error: unknown) => {
+    if (!(error instanceof AppError)) throw error
+    return undefined
+  })
+  embedder.catch(() => undefined) // nobody may be left to wait for it
+  return embedder
 }
 
 /** Weights are for lists beside each other. */

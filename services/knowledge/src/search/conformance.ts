@@ -138,6 +138,19 @@ function vectors(check: Check) {
     assert.deepEqual(idsOf(await near(index, 0, { maxDistance: 0.05 })), [b])
   })
 
+  check('a vector without a direction is near to nothing and harms no other', async (index) => {
+    const odd = [0, 3e38, 1e-30].map((first) =>
+      pointing(0, { text: 'fox', vector: new Float32Array(1024).fill(first, 0, 1) }),
+    )
+    const right = pointing(10, { text: 'fox' })
+    await index.write([...odd, right])
+    for (const _ of ['written', 'kept up']) {
+      assert.deepEqual(idsOf(await near(index, 0)), [right.id])
+      assert.deepEqual(idsOf(await text(index, 'fox')).sort(), idsOf([...odd, right]).sort())
+      await index.upkeep()
+    }
+  })
+
   check('vectors of another model are never compared', async (index) => {
     const rows = [pointing(0), pointing(0, { model: "m'2" })]
     await index.write(rows)

@@ -2,18 +2,21 @@ import assert from 'node:assert/strict'
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Writable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
-import { createLog } from '@guildhall/service/log'
+import { createLog, type Log } from '@guildhall/service/log'
+import { connect } from '@lancedb/lancedb'
 import { indexConformance } from './conformance.ts'
 import { passage, vectorAt } from './conformance-rows.ts'
 import { openEmbedded } from './embedded.ts'
+import { rowBatch } from './lance-rows.ts'
 
 const log = createLog('test', { format: 'json', level: 'silent' })
 
 const folder = () => mkdtemp(join(tmpdir(), 'guildhall-index-'))
 
 /** An index in `dir`, which is removed after it was closed. */
-async function open(t: TestContext, options: { dir?: string; flatRows?: number } = {}) {
+async function open(t: TestContext, options: { dir?: string; flatRows?: number; log?: Log } = {}) {
   const home = options.dir ?? (await folder())
   const index = await openEmbedded({ log, dir: join(home, 'new'), ...options })
   t.after(async () => {
@@ -39,6 +42,28 @@ test('an index opened again holds its rows and is not new', async (t) => {
     await second.searchText({ org: 1, publishers: [], query: 'fox', limit: 5 }),
     expected,
   )
+})
+
+test('an index whose vectors cannot be indexed is kept up all the same, and says so once', async (t) => {
+  const dir = await folder()
+  const lines: string[] = []
+  const sink = new Writable({ write: (line, _, done) => done(void lines.push(String(line))) })
+  await (await openEmbedded({ dir, log })).close()
+  const connection = await connect(dir)
+  const zeros = Array.from({ length: 200 }, () =>
+    passage('fox', { model: 'm1', vector: new Float32Array(1024) }),
+  )
+  await (await connection.openTable('passages')).add(rowBatch(zeros)) // as indexes of before may hold
+  connection.close()
+  const loud = createLog('test', { format: 'json', level: 'error', to: sink })
+  const index = await open(t, { dir, flatRows: 100, log: loud })
+  await index.upkeep()
+  await index.upkeep()
+  assert.equal(lines.length, 1)
+  assert.match(lines.join(''), /vectors cannot be indexed/)
+  await index.write([passage('a dog')])
+  const asked = { org: 1, publishers: [], query: 'dog', limit: 5 }
+  assert.equal((await index.searchText(asked)).length, 1)
 })
 
 test('a damaged index says that it can be rebuilt, to the operator and not to callers', async (t) => {

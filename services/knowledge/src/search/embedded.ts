@@ -3,18 +3,19 @@ import type { Log } from '@guildhall/service/log'
 import { type Connection, connect, Index, type Table } from '@lancedb/lancedb'
 import { orgId, type PassageIndex } from './index.ts'
 import { ROW_SCHEMA } from './lance-rows.ts'
-import { CELLS, quoted, searchText, searchVector } from './lance-search.ts'
+import { quoted, searchText, searchVector } from './lance-search.ts'
+import { vectorIndexer } from './lance-vectors.ts'
 import { joinedWrites } from './lance-writes.ts'
 
 const TABLE = 'passages'
 /** Up to here comparing with every vector takes less than 10 ms (docs/performance.md). */
 const FLAT_ROWS = 5_000
-/** Vectors by which a cell of the vector index is found, and the most cells: all are searched, so more only cost time. */
-const ROWS_OF_CELL = 64
 /** Files of older states are kept this long for searches that still read them. */
 const KEEP_OLD_STATES_MS = 10 * 60_000
 /** Folding new rows into the indexes takes at most one part in ten of the writer's time. */
 const FOLD_PAUSE_FACTOR = 9
+/** After one that failed, so that neither writers nor the log suffer from the next. */
+const FAILED_PAUSE_MS = 60_000
 
 /** Hashes and keys are found too; LanceDB's own 40 leaves out a SHA-256 in hex. */
 const LONGEST_WORD = 256
@@ -141,11 +142,18 @@ function folder(
   let timer: NodeJS.Timeout | undefined
   let stopped = false
   let nextAt = 0
+  const indexVectors = vectorIndexer(table, { log, flatRows })
   const now = async () => {
     const started = performance.now()
-    await table.optimize({ cleanupOlderThan: new Date(Date.now() - KEEP_OLD_STATES_MS) })
-    await indexVectors(table, flatRows)
-    nextAt = performance.now() + FOLD_PAUSE_FACTOR * (performance.now() - started)
+    let least = FAILED_PAUSE_MS
+    try {
+      await table.optimize({ cleanupOlderThan: new Date(Date.now() - KEEP_OLD_STATES_MS) })
+      await indexVectors()
+      least = 0
+    } finally {
+      const ended = performance.now()
+      nextAt = ended + Math.max(least, FOLD_PAUSE_FACTOR * (ended - started))
+    }
   }
   const fire = () => {
     timer = undefined
@@ -199,18 +207,4 @@ async function openTable(
   await table.createIndex('version', { config: Index.btree() })
   await table.createIndex('id', { config: Index.btree() })
   return { connection, table, created: true }
-}
-
-/**
- * RaBitQ (Gao and Long, SIGMOD 2024): a bit a dimension, from which the nearest are taken to be compared exactly. Made in
- * seconds, where a graph (HNSW) of 100 000 vectors takes most of a minute. New rows are folded in by `optimize`.
- */
-async function indexVectors(table: Table, flatRows: number): Promise<void> {
-  const indexed = (await table.listIndices()).some(({ columns }) => columns.includes('vector'))
-  if (indexed) return
-  const rows = await table.countRows('vector is not null')
-  if (rows < flatRows) return
-  const numPartitions = Math.max(1, Math.min(CELLS, Math.floor(rows / ROWS_OF_CELL)))
-  const config = Index.ivfRq({ distanceType: 'cosine', numPartitions })
-  await table.createIndex('vector', { config })
 }

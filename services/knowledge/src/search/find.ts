@@ -1,13 +1,13 @@
 import type { SearchQuery, SearchResult } from '@guildhall/contracts/knowledge'
 import type { Deps } from '../deps.ts'
-import { candidates } from './candidates.ts'
+import { embedderFor, rankedLists } from './candidates.ts'
 import { fuse } from './fuse.ts'
 import { textsOfSpans, visiblePassages } from './queries.ts'
 import { type Span, spansOf, withoutCovered } from './spans.ts'
 
 /**
  * Searches as the org's settings say, by words and by meaning at once. `dense` says whether the search by meaning ran.
- * Throws as `candidates` does.
+ * Throws as `rankedLists` does.
  */
 export async function findPassages(
   deps: Deps,
@@ -15,8 +15,9 @@ export async function findPassages(
   query: SearchQuery,
 ): Promise<{ results: SearchResult[]; dense: boolean }> {
   const { db, publishers } = deps
+  const embedder = embedderFor(deps, org.id) // both may ask auth, so at once
   const scope = { org: org.id, publishers: await publishers(), category: query.category }
-  const { settings, lists, dense } = await candidates(deps, scope, query)
+  const { settings, lists, dense } = await rankedLists(deps, { scope, embedder }, query)
   const { top_k = settings.top_k, window = settings.window } = query
   const fused = fuse(lists, settings.rrf_k)
   const ids = fused.map(({ id }) => id)

@@ -1,3 +1,5 @@
+import { hasDirection } from '@guildhall/contracts/direction'
+
 /** What rows look like in an index. Raised with every change of that; indexes of another layout are made again. */
 export const LAYOUT = 'v1'
 /** Names of generations: their layout, and some letters of their own. */
@@ -43,6 +45,10 @@ export interface Hit {
   id: string
   version: string
 }
+
+/** The row as drivers store it: a vector without a direction would be near to nothing, and an index of such cannot be made. */
+export const storable = (row: IndexRow): IndexRow =>
+  row.vector && !hasDirection(row.vector) ? { ...row, model: null, vector: null } : row
 
 /**
  * What a search engine does for knowledge. Every driver passes conformance.ts.

@@ -1,5 +1,5 @@
 import type { Table } from '@lancedb/lancedb'
-import type { IndexRow } from './index.ts'
+import { type IndexRow, storable } from './index.ts'
 import { assertLengths, rowBatch } from './lance-rows.ts'
 import { quoted } from './lance-search.ts'
 
@@ -35,7 +35,7 @@ export function joinedWrites(
     add(rows: readonly IndexRow[]): Promise<void> {
       assertLengths(rows)
       if (!waiting || waiting.rows.size + rows.length > BATCH_ROWS) waiting = open(new Map())
-      for (const row of rows) waiting.rows.set(row.id, row)
+      for (const row of rows) waiting.rows.set(row.id, storable(row))
       return waiting.written
     },
     /** Later writes keep behind what is asked for now. */

@@ -1,9 +1,15 @@
 import { AppError } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
 
-/** How long a search waits for a part of it that answered the last time, and for one that did not. */
+/** How long a search waits for a part of it, and for one that was slow the last times. */
 const PATIENT_MS = 5_000
 const IMPATIENT_MS = 500
+/** So many failures in a row are the part's; fewer may come of what was asked of it. */
+const IN_A_ROW = 3
+/** A failure that takes a smaller share of the wait slows no search down, so the wait need not be cut. */
+const SLOW_SHARE = 0.5
+/** A part that comes and goes is not told more often. */
+const TELL_AGAIN_MS = 5 * 60_000
 
 interface LegOptions {
   log: Log
@@ -11,48 +17,93 @@ interface LegOptions {
   name: string
   /** What searches do meanwhile, as in "The … fails; …". */
   meanwhile: string
+  /** The long wait, where it is another. */
+  patientMs?: number
+  /** For tests. */
+  impatientMs?: number
+  tellAgainMs?: number
 }
 
 export type Leg = ReturnType<typeof createLeg>
 
 /**
- * A part that a search can do without for a while. Its failure is an error of the log once, until it works again; from
- * the first failure on searches wait for it only briefly, so that a server that hangs does not slow each of them down.
+ * A part that a search can do without for a while. When it failed several times in a row, that is an error of the log, once
+ * until it works again; and where these took long, searches wait for it only briefly, so that a server that hangs does not
+ * slow each of them down. What it says of one question (`isMiss`) is no failure: who asks such must not spoil it for others.
  */
-export function createLeg({ log, name, meanwhile }: LegOptions) {
-  let failed: { error: AppError; since: Date } | undefined
+export function createLeg({
+  log,
+  name,
+  meanwhile,
+  patientMs = PATIENT_MS,
+  impatientMs = IMPATIENT_MS,
+  tellAgainMs = TELL_AGAIN_MS,
+}: LegOptions) {
+  const tell = seldom(tellAgainMs)
+  const tellMiss = seldom(tellAgainMs)
+  let failures = 0
+  let slow = 0
+  let since = new Date()
+  let last: AppError | undefined
+  let told = false
 
   function works() {
-    if (failed) log.info(`The ${name} works again`)
-    failed = undefined
+    if (told) log.info(`The ${name} works again`)
+    failures = 0
+    slow = 0
+    told = false
   }
 
-  function fails(error: AppError) {
-    if (!failed) log.error({ err: error }, `The ${name} fails; ${meanwhile}`)
-    failed = { error, since: failed?.since ?? new Date() }
+  function fails(error: AppError, tookMs: number) {
+    if (failures === 0) since = new Date()
+    failures += 1
+    if (tookMs >= patientMs * SLOW_SHARE) slow += 1
+    last = error
+    if (failures < IN_A_ROW || told) return
+    told = tell(() => log.error({ err: error }, `The ${name} fails; ${meanwhile}`))
   }
+
+  const missed = (error: AppError) =>
+    tellMiss(() => log.warn({ err: error }, `The ${name} refuses a question; ${meanwhile}`))
 
   return {
     /** Nothing where the work is refused or takes too long; what nobody foresaw is thrown. */
-    async run<Found>(work: () => Promise<Found>): Promise<Found | undefined> {
-      const patience = failed ? IMPATIENT_MS : PATIENT_MS
+    async run<Found>(
+      work: () => Promise<Found>,
+      isMiss: (error: AppError) => boolean = () => false,
+    ): Promise<Found | undefined> {
+      const patience = slow >= IN_A_ROW ? impatientMs : patientMs
       const began = performance.now()
       const working = work().then((found) => {
         // after a search gave it up, too: else what takes longer than the short wait would never count as well again
-        if (performance.now() - began <= PATIENT_MS) works()
+        if (performance.now() - began <= patientMs) works()
         return found
       })
       try {
         return await within(patience, working, name)
       } catch (error) {
         if (!(error instanceof AppError)) throw error
-        fails(error)
+        if (isMiss(error)) missed(error)
+        else fails(error, performance.now() - began)
         return undefined
       }
     },
     /** Since when it fails and why; nothing while it works. */
     failure: () =>
-      failed && `the ${name} fails since ${failed.since.toISOString()}: ${failed.error.message}`,
+      failures >= IN_A_ROW
+        ? `the ${name} fails since ${since.toISOString()}: ${last?.message}`
+        : undefined,
+  }
+}
+
+/** Does what it is given unless it did so within `ms`, and says whether. */
+function seldom(ms: number) {
+  let doneAt = Number.NEGATIVE_INFINITY
+  return (act: () => void): boolean => {
+    if (performance.now() - doneAt < ms) return false
+    doneAt = performance.now()
+    act()
+    return true
   }
 }
 

@@ -9,6 +9,7 @@ import { listPublishers } from '@guildhall/contracts/orgs'
 import { until } from '@guildhall/service/testing'
 import { testKnowledge } from '../testing.ts'
 import { body, member } from '../testing-bodies.ts'
+import { createLegs } from './legs.ts'
 import { createPublishers } from './publishers.ts'
 
 const SECOND_MS = 1_000
@@ -49,7 +50,8 @@ test('a change that was not heard of counts when what was asked has ended', asyn
   })
   await auth.nats.flush()
   const bus = await busAs(t, { url: nats.url, peer: 'knowledge' })
-  const publishers = createPublishers({ bus, prefixes: ['demo'], log: quietLog, keptMs: 500 })
+  const leg = createLegs(quietLog).auth
+  const publishers = createPublishers({ bus, prefixes: ['demo'], leg, keptMs: 500 })
   assert.deepEqual(await Promise.all([publishers(), publishers()]), [[1], [1]])
   ids.delete(1)
   assert.deepEqual(await publishers(), [1], 'what was asked is kept')

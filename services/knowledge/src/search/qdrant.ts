@@ -2,7 +2,7 @@ import { EMBEDDING_LENGTH } from '@guildhall/contracts/knowledge'
 import { SettingsError } from '@guildhall/service/config'
 import { QdrantClient, type Schemas } from '@qdrant/js-client-rest'
 import { batchesOf } from './batches.ts'
-import type { Hit, IndexRow, Scope, VectorQuery } from './index.ts'
+import { type Hit, type IndexRow, type Scope, storable, type VectorQuery } from './index.ts'
 import type { ServerOptions } from './meili.ts'
 
 const REQUEST_MS = 30_000
@@ -25,10 +25,7 @@ const FIELDS: Record<string, Schemas['PayloadFieldSchema']> = {
   level: 'integer',
 }
 
-/** The search by meaning, in one collection of Qdrant. */
-export type VectorLeg = Awaited<ReturnType<typeof openQdrant>>
-
-/** Opens the collection; a missing one is made, and its fields are indexed. Throws where its vectors are others. */
+/** The search by meaning, in one collection of Qdrant. Opens the collection; a missing one is made, and its fields are indexed. Throws where its vectors are others. */
 export async function openQdrant(options: ServerOptions) {
   const { name } = options
   const client = clientOf(options)
@@ -43,7 +40,7 @@ export async function openQdrant(options: ServerOptions) {
       return count === 0
     },
     async write(rows: readonly IndexRow[]) {
-      for (const points of batchesOf(rows.flatMap(pointOf), BATCH))
+      for (const points of batchesOf(rows.map(storable).flatMap(pointOf), BATCH))
         await client.upsert(name, { points, wait: true })
     },
     async remove(org: number, versions: readonly string[]) {

@@ -23,11 +23,11 @@ export interface ServersOptions {
 export async function openServers({ meili, qdrant, name }: ServersOptions): Promise<PassageIndex> {
   const working = new Set<Promise<unknown>>()
   let closed = false
-  const legs = await answered(async () => ({
+  const servers = await answered(async () => ({
     words: await openMeili({ ...meili, name }),
     vectors: await openQdrant({ ...qdrant, name }),
   }))
-  const { words, vectors } = legs
+  const { words, vectors } = servers
   const run = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     if (closed)
       throw new AppError('unavailable', 'search_index.closed', 'The search index is closed')
@@ -36,7 +36,7 @@ export async function openServers({ meili, qdrant, name }: ServersOptions): Prom
     return running.finally(() => working.delete(running))
   }
   return {
-    created: await answered(() => lacksRows(legs)),
+    created: await answered(() => lacksRows(servers)),
     async write(rows) {
       if (rows.length > 0) await run(() => both(words.write(rows), vectors.write(rows)))
     },

@@ -80,23 +80,46 @@ test('top_k, window, max_distance and rrf_k are those of the org where the calle
   assert.deepEqual((await find(knowledge, near)).contents, [])
 })
 
-test('a vector of the caller has 1 024 numbers of 32 bits', async (t) => {
+test('a weak embedder counts as much as its weight says, also with a vector that the caller made', async (t) => {
+  const { settings } = await testEmbedder(t)
+  for (const weight of [0.2, 0]) {
+    const knowledge = await testKnowledge(t, { ...settings, EMBEDDINGS_WEIGHT: String(weight) })
+    const alpha = knowledge.as(member(1))
+    const put = async (category: string, written: ReturnType<typeof body>) => {
+      const asked = { params: { key: category }, body: { ...written, category } }
+      assert.equal((await alpha.call(putSource, asked)).status, 201)
+    }
+    await put('made', body('fox'))
+    await put('own', vectorBody('words', ['fox', 0]))
+    await put('other', vectorBody('m1', ['fox', 0]))
+    const weighed = async (category: string, asked = {}) => {
+      const { dense, results } = await find(knowledge, { category, ...asked })
+      return [dense, ...results.map(({ score }) => Math.round(score * 61 * 1e6) / 1e6)]
+    }
+    const own = (embedding_model: string) => ({ embedding: vectorAt(0), embedding_model })
+    assert.deepEqual(await weighed('made'), [true, 1 + weight])
+    assert.deepEqual(await weighed('own', own('words')), [true, 1 + weight])
+    assert.deepEqual(await weighed('other', own('m1')), [true, 2])
+  }
+})
+
+test('a vector of the caller has 1 024 numbers, and a direction that 32 bits hold', async (t) => {
   const { as } = await testKnowledge(t)
   const status = async (embedding: unknown[]) => {
     const asked = { query: 'fox', embedding, embedding_model: 'm1' } as never
     return (await as(member(1)).call(search, { body: asked })).status
   }
   const rest = vectorAt(0).slice(1)
-  assert.equal(await status([3.4e38, ...rest]), 200)
-  assert.equal(await status([-3.4e38, ...rest]), 200)
-  for (const wrong of [3.5e38, -3.5e38, null, '1'])
-    assert.equal(await status([wrong, ...rest]), 400)
+  for (const right of [1.8e19, -1.8e19, 1.1e-19])
+    assert.equal(await status([right, ...rest]), 200, String(right))
+  for (const wrong of [1.9e19, -1.9e19, 1e-19, 0, 3e38, 3.5e38, null, '1'])
+    assert.equal(await status([wrong, ...rest]), 400, String(wrong))
   assert.equal(await status(rest), 400)
   assert.equal(await status([0, 0, ...rest]), 400)
 })
 
 test('a number beyond all that JSON can write is refused by the contract', () => {
-  const embedding = JSON.parse(`[1e999${',0'.repeat(1023)}]`)
+  const embedding = JSON.parse(`[1e999${',1'.repeat(1023)}]`)
   const sent = { query: 'fox', embedding, embedding_model: 'm1' }
   assert.equal(search.body.safeParse(sent).success, false)
   assert.equal(

@@ -141,10 +141,16 @@ test('chunks that do not fit each other are refused with every fault', async (t)
       paths,
     )
   }
-  const huge = await put([{ ...row, ordinal: 1, embedding: [...embedding.slice(1), 1e300] }], {
-    embedding_model: 'm1',
-  })
-  assert.equal(huge.status, 400)
+  for (const first of [0, 1e-30, 3e38, 1e300]) {
+    const wrong = [first, ...new Array<number>(1023).fill(0)]
+    const rest = { embedding_model: 'm1' }
+    const reply = await put([{ ...row, ordinal: 1, embedding: wrong }], rest)
+    assert.ok(reply.status === 400, String(first))
+    assert.deepEqual(
+      reply.body.details?.map(({ path }) => path),
+      ['/body/chunks/0/embedding'],
+    )
+  }
 })
 
 test('only publishers write public sources: marked ones and those of the setting', async (t) => {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { hasDirection, NO_DIRECTION } from '@guildhall/contracts/direction'
 import type { NewChunk, SourceBody } from '@guildhall/contracts/knowledge'
 import type { OrgRef } from '@guildhall/contracts/route'
 import { AppError, type Detail } from '@guildhall/service/errors'
@@ -43,8 +44,7 @@ function faultyVectors(chunks: readonly NewChunk[]): Detail[] {
   return chunks.flatMap(({ embedding }, n) => {
     const path = `/body/chunks/${n}/embedding`
     if (!embedding) return some ? [{ path, message: 'all chunks carry one or none does' }] : []
-    const fits = embedding.every((number) => Number.isFinite(Math.fround(number)))
-    return fits ? [] : [{ path, message: 'a number is too large for 32 bits' }]
+    return hasDirection(embedding) ? [] : [{ path, message: NO_DIRECTION }]
   })
 }
 

@@ -28,6 +28,8 @@ export interface Draft extends Labels {
   vectors: { model: string; of: Float32Array[] } | null
   /** A new version is made even of the same content. */
   anew?: boolean
+  /** Ends the wait for the embedder: then nothing is written. */
+  signal?: AbortSignal
 }
 
 /** Runs in the transaction under the source's lock, and may refuse the writing by throwing. */
@@ -81,10 +83,10 @@ async function prepare({ embedderOf }: Deps, org: OrgRef, draft: Draft): Promise
   }
 }
 
-async function made(embedder: Embedder | undefined, { passages }: Draft) {
+async function made(embedder: Embedder | undefined, { passages, signal }: Draft) {
   if (!embedder) return { model: null, of: [] }
   const contents = passages.map(({ content }) => content)
-  return { model: embedder.model, of: await embedder.passages(contents) }
+  return { model: embedder.model, of: await embedder.passages(contents, signal) }
 }
 
 interface Storing {
