@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
+import { serviceAccount } from './calendar/world.ts'
 import type { World } from './world.ts'
 
 /** Whom a newcomer can sign in as. */
@@ -74,6 +75,12 @@ export function demoWorld(secret = randomBytes(32).toString('hex')): World {
       users: Object.values(accounts).map((account) => ({ ...account })),
     },
     faults: {},
+    notes: { databases: [], requests: [] },
+    calendar: {
+      account: serviceAccount('guildhall@sandbox.iam.gserviceaccount.com'),
+      calendars: [],
+      requests: [],
+    },
     repos: [demoRepo()],
     keys: {
       podhost: key('podhost'),
