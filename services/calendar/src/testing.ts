@@ -22,8 +22,11 @@ type Test = Pick<TestContext, 'after'>
 export const OFFICER = '10001'
 export const GOOGLE_ID = 'club@group.calendar.google.com'
 
-/** calendar on its own database and broker, with notes and calendars of the sandbox and a clock that tests may turn. */
-export async function testCalendar(t: Test, more: Env = {}) {
+/**
+ * calendar on its own database and broker, with notes and calendars of the sandbox and a clock that tests may turn. `begin`
+ * starts it in another way.
+ */
+export async function testCalendar(t: Test, more: Env = {}, begin?: (env: Env) => Promise<string>) {
   const [common, sandbox] = await Promise.all([testSettings(t), testSandbox(t)])
   const { world } = sandbox
   const settings: Record<string, string | undefined> & typeof common = {
@@ -54,7 +57,7 @@ export async function testCalendar(t: Test, more: Env = {}) {
     cleanUp(t, () => service[Symbol.asyncDispose]())
     return service.url
   }
-  const url = await open()
+  const url = await (begin ? begin(settings) : open())
   const dbUrl = roleUrl(DATABASE_URL, 'calendar', INTERNAL_KEY)
   const db = openDb<Tables>({ url: dbUrl, schema: 'calendar', log: quietLog })
   cleanUp(t, () => db.destroy())

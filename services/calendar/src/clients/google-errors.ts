@@ -24,6 +24,9 @@ export const retryConfig = {
   },
 }
 
+/** For a request that has another effect each time. */
+export const notRepeated = { ...retryConfig, shouldRetry: () => false }
+
 const isTemporary = (error: ApiError) =>
   isLimited(error) || (error.status ?? 0) >= 500 || (!error.response && !isAborted(error))
 

@@ -1,6 +1,6 @@
 import { auth, type calendar_v3, calendar as calendarApi } from '@googleapis/calendar'
 import { AppError } from '@guildhall/service/errors'
-import { explained, retryConfig } from './google-errors.ts'
+import { explained, notRepeated, retryConfig } from './google-errors.ts'
 import { type Pace, pacedFetch } from './paced-fetch.ts'
 
 export type GoogleEvent = calendar_v3.Schema$Event
@@ -50,7 +50,7 @@ export function openGoogle(account: Account, signal: AbortSignal): GoogleCalenda
       }),
     create: (requestBody) =>
       explained(async () => {
-        const { data } = await calendars.insert({ requestBody }, { retry: false })
+        const { data } = await calendars.insert({ requestBody }, { retryConfig: notRepeated })
         return data.id ?? ''
       }),
     events: (calendarId) =>
