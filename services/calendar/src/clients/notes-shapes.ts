@@ -19,7 +19,7 @@ const Property = z.union([
 export type Property = z.output<typeof Property>
 
 export const NotesPage = z.object({
-  id: z.uuid(),
+  id: z.guid(), // of no version that RFC 9562 knows
   url: z.string(),
   last_edited_time: z.string(),
   in_trash: z.boolean().default(false),
