@@ -204,7 +204,7 @@ export const syncOrg = job({
   summary: 'Make the calendar of one org the same as its notes database',
   args: z.object({
     org_id: z.coerce.number<string | number>().int(),
-    force: z.boolean().default(false),
+    force: z.union([z.boolean(), z.stringbool()]).default(false),
   }),
   attempts: 5,
   concurrency: 4,

@@ -47,9 +47,9 @@ export async function testCalendar(t: Test, more: Env = {}, begin?: (env: Env) =
   }
   for (const org of [1, 2]) auth.secrets.set(org, { ...keys })
   const database = notesDatabase('Events')
-  world.notes.databases.push(database)
+  world.notes.databases = [database]
   const calendar = sharedCalendar(GOOGLE_ID)
-  world.calendar.calendars.push(calendar)
+  world.calendar.calendars = [calendar]
   const clock = { ahead: 0 }
   const now = () => new Date(Date.now() + clock.ahead)
   const open = async (env: Env = {}) => {

@@ -15,6 +15,7 @@ interface Sides {
   notes: Notes
   calendars: GoogleCalendars
   calendarId: string
+  orgId: number
   timeZone: string
   signal: AbortSignal
 }
@@ -43,8 +44,8 @@ export async function applyPlan(sides: Sides, plan: Plan, counts: Counts): Promi
 const COUNTED = { create: 'created', update: 'updated', none: 'unchanged' } as const
 
 async function applyStep(sides: Sides, { event, event_id: id, change, writeBack }: Step) {
-  const { notes, calendars, calendarId, timeZone } = sides
-  const body = { ...bodyOf(event, timeZone), id }
+  const { notes, calendars, calendarId } = sides
+  const body = { ...bodyOf(event, sides), id }
   if (change === 'create') await calendars.put(calendarId, body)
   if (change === 'update') await calendars.patch(calendarId, body)
   if (writeBack) await notes.writeEventId(event.page_id, id)

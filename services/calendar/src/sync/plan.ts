@@ -19,6 +19,11 @@ export interface Step {
   change: 'create' | 'update' | 'none'
   writeBack: boolean
 }
+/** Whose events they are, and the time zone in which calendars show them. */
+export interface Target {
+  orgId: number
+  timeZone: string
+}
 export interface Plan {
   steps: Step[]
   /** Ids of the events whose page is gone, and of those beside the one that counts. */
@@ -35,11 +40,16 @@ export const eventIdOf = (pageId: string) => `guildhall${pageId.replaceAll('-', 
 export function planOf(
   notes: { events: NotesEvent[]; skippedPages: string[] },
   existing: GoogleEvent[],
-  { force, timeZone }: { force: boolean; timeZone: string },
+  { force, timeZone, orgId }: Target & { force: boolean },
 ): Plan {
-  const ours = Map.groupBy(existing.flatMap(asOurs), ({ page_id }) => page_id)
+  const ours = Map.groupBy(
+    existing.flatMap((event) => asOurs(event, orgId)),
+    ({ page_id }) => page_id,
+  )
   const skipped = new Set(notes.skippedPages)
-  const steps = notes.events.map((event) => stepOf(event, ours.get(event.page_id) ?? [], timeZone))
+  const steps = notes.events.map((event) =>
+    stepOf(event, ours.get(event.page_id) ?? [], { timeZone, orgId }),
+  )
   const kept = new Map(steps.map(({ event, event_id }) => [event.page_id, event_id]))
   const gone = [...ours.keys()].filter((page) => !kept.has(page) && !skipped.has(page))
   if (!force && gone.length > FEW && gone.length > ours.size / 2)
@@ -51,15 +61,20 @@ export function planOf(
   return { steps, remove: [...others, ...left].map(({ id }) => id) }
 }
 
-/** Changed single dates of a series that somebody made of an event are the calendar's own. */
-function asOurs(event: GoogleEvent): Ours[] {
+/**
+ * Changed single dates of a series that somebody made of an event are the calendar's own, and events of another org that
+ * writes into the same calendar are that org's.
+ */
+function asOurs(event: GoogleEvent, orgId: number): Ours[] {
   const { id, recurringEventId, status, extendedProperties: properties } = event
   const page_id = properties?.private?.sourcePageId ?? properties?.shared?.sourcePageId
   if (!id || !page_id || recurringEventId || status === 'cancelled') return []
+  const { guildhallOrg = String(orgId) } = properties?.private ?? {}
+  if (guildhallOrg !== String(orgId)) return []
   return [{ ...event, id, page_id }]
 }
 
-function stepOf(event: NotesEvent, found: Ours[], timeZone: string): Step {
+function stepOf(event: NotesEvent, found: Ours[], target: Target): Step {
   const own = eventIdOf(event.page_id)
   const counts =
     found.find(({ id }) => id === event.event_id) ??
@@ -68,12 +83,12 @@ function stepOf(event: NotesEvent, found: Ours[], timeZone: string): Step {
   const event_id = counts?.id ?? own
   const writeBack = event.event_id !== event_id
   if (!counts) return { event, event_id, writeBack, change: 'create' }
-  const same = isSame(bodyOf(event, timeZone), counts)
+  const same = isSame(bodyOf(event, target), counts)
   return { event, event_id, writeBack, change: same ? 'none' : 'update' }
 }
 
 /** The event as the calendar service takes it; what is null empties a field. */
-export function bodyOf(event: NotesEvent, timeZone: string): GoogleEvent {
+export function bodyOf(event: NotesEvent, { timeZone, orgId }: Target): GoogleEvent {
   const { when, title, location, description, page_id } = event
   const [start, end] =
     'days' in when
@@ -89,7 +104,7 @@ export function bodyOf(event: NotesEvent, timeZone: string): GoogleEvent {
     description,
     ...(start && { start }),
     ...(end && { end }),
-    extendedProperties: { private: { sourcePageId: page_id } },
+    extendedProperties: { private: { sourcePageId: page_id, guildhallOrg: String(orgId) } },
   }
 }
 

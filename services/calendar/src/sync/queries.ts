@@ -29,10 +29,10 @@ export const endDead = (trx: Trx, orgId: number, now: Date) =>
 
 /** Adds a run; false where one of the org is not over. */
 export async function insertRun(
-  trx: Trx,
+  db: Db,
   run: { id: string; org_id: number; force: boolean; started_at: Date },
 ): Promise<boolean> {
-  const row = await trx
+  const row = await db
     .insertInto('runs')
     .values({ ...run, error: null, code: null, finished_at: null, lease_id: null })
     .onConflict((on) => on.doNothing())

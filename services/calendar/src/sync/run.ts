@@ -22,7 +22,7 @@ export async function runSync(
   { run_id, signal, log }: JobContext,
 ) {
   const { db, now } = deps
-  await insertRun(db as never, { id: run_id, org_id, force, started_at: now() }) // asked for by the operator
+  await insertRun(db, { id: run_id, org_id, force, started_at: now() }) // asked for by the operator
   const lease = await takeLease(db, run_id)
   if (!lease) return leaveAlone(deps, run_id)
   using kept = keepLease(db, lease)
@@ -81,8 +81,8 @@ async function sync(deps: Deps, { org_id, force }: Lease, counts: Counts, signal
   const calendarId = await calendarIdOf(deps, org, { settings, calendars, own })
   const existing = await calendars.events(calendarId)
   const skippedPages = skipped.map(({ page }) => page)
-  const plan = planOf({ events, skippedPages }, existing, { force, timeZone })
-  await applyPlan({ notes, calendars, calendarId, timeZone, signal }, plan, counts)
+  const plan = planOf({ events, skippedPages }, existing, { force, timeZone, orgId: org_id })
+  await applyPlan({ notes, calendars, calendarId, timeZone, orgId: org_id, signal }, plan, counts)
 }
 
 const switchedOff = () =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { syncCalendar } from '@guildhall/contracts/calendar'
-import { notesPage } from '@guildhall/sandbox/notes/world'
+import { notesDatabase, notesPage } from '@guildhall/sandbox/notes/world'
 import { until } from '@guildhall/service/testing'
 import { at, connect, officer, synced, type TestCalendar, testCalendar } from '../testing.ts'
 
@@ -48,6 +48,19 @@ test('an event that a run made and did not note is found again, and its double i
     ],
     [made.id, ['foreign', made.id].sort()],
   )
+})
+
+test('two orgs that write into one calendar leave each other alone', async (t) => {
+  const club = await testCalendar(t)
+  await connect(club)
+  club.database.pages.push(...pages(2))
+  const other = notesDatabase('Others')
+  other.pages.push(...pages(1))
+  club.world.notes.databases.push(other)
+  await connect(club, { notes_database_id: other.id }, 2)
+  assert.deepEqual((await synced(club)).counts, [2, 0, 0, 0])
+  assert.deepEqual((await synced(club, false, 2)).counts, [1, 0, 0, 0])
+  assert.deepEqual((await synced(club)).counts, [0, 0, 0, 2])
 })
 
 test('an event that somebody deleted comes back', async (t) => {
