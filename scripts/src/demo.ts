@@ -1,9 +1,10 @@
 import { ask } from '@guildhall/bus/calls'
 import { connectBus } from '@guildhall/bus/connect'
+import { putCalendarSettings } from '@guildhall/contracts/calendar'
 import { pathOf } from '@guildhall/contracts/client'
 import { createOrg, type Org } from '@guildhall/contracts/orgs'
 import { putSecret } from '@guildhall/contracts/secrets'
-import { people, servers } from '@guildhall/sandbox/demo'
+import { DEMO_CALENDAR, people, servers } from '@guildhall/sandbox/demo'
 import type { World } from '@guildhall/sandbox/world'
 import {
   CALLER_HEADER,
@@ -18,8 +19,8 @@ import { createLog } from '@guildhall/service/log'
 
 const TOKEN_SECONDS = 60
 
-/** Makes the orgs of the demo world, once, Demo Club with pods: an org that was renamed, deactivated or purged since stays as it is. */
-export async function makeDemoOrgs(settings: Env, { keys }: World) {
+/** Makes the orgs of the demo world, once, Demo Club with pods and a calendar: an org that was renamed, deactivated or purged since stays as it is. */
+export async function makeDemoOrgs(settings: Env, world: World) {
   const { NATS_URL = '', INTERNAL_KEY = '' } = settings
   const log = createLog('operator', { format: 'json', level: 'error' })
   await using bus = await connectBus({
@@ -35,17 +36,37 @@ export async function makeDemoOrgs(settings: Env, { keys }: World) {
   for (const { prefix, name, id, officerRoleId } of orgs) {
     const wanted = { prefix, name, chat_server_id: id, officer_role_id: officerRoleId }
     const made = await ask(bus, createOrg, wanted).catch(keepChanged)
-    if (prefix === 'demo' && made?.created) await connectPodhost(settings, made.org, keys.podhost)
+    if (prefix === 'demo' && made) await connectDemo(settings, made, world)
   }
 }
 
-/** Gives the demo org its account at the sandbox's pod host, as the superadmin would through the gateway. */
-async function connectPodhost(
-  { AUTH_URL, INTERNAL_KEY = '' }: Env,
-  { id, prefix, name }: Org,
-  value: string,
+/** Gives the demo org its accounts at the sandbox and its calendar, as the superadmin would through the gateway. */
+async function connectDemo(
+  settings: Env,
+  { org, created }: { org: Org; created: boolean },
+  { keys, calendar, notes }: World,
 ) {
-  const path = pathOf(putSecret, { params: { org_id: id, name: 'podhost_api_key' } })
+  const values = {
+    ...(created && { podhost_api_key: keys.podhost, notes_api_key: keys.notes }),
+    google_service_account: calendar.account.keyFile(), // another one at each start of the sandbox
+  }
+  for (const [name, value] of Object.entries(values)) {
+    const path = pathOf(putSecret, { params: { org_id: org.id, name } })
+    await putAs(settings, org, { service: 'auth', path }, { value })
+  }
+  if (!created) return
+  const path = pathOf(putCalendarSettings, { params: { org_id: org.id } })
+  const notes_database_id = notes.databases[0]?.id ?? null
+  const body = { notes_database_id, google_calendar_id: DEMO_CALENDAR, calendar_sync_enabled: true }
+  await putAs(settings, org, { service: 'calendar', path }, body)
+}
+
+async function putAs(
+  settings: Env,
+  { id, prefix, name }: Org,
+  { service, path }: { service: 'auth' | 'calendar'; path: string },
+  body: object,
+) {
   const { id: chat_user_id, username } = people.superadmin
   const token = { token_id: newId(), expires_at: Math.floor(Date.now() / 1000) + TOKEN_SECONDS }
   const identity: Identity = {
@@ -53,15 +74,13 @@ async function connectPodhost(
     org: { id, prefix, name, modules: [], publisher: false },
     request_id: newId(),
   }
-  const target = { service: 'auth', method: 'PUT', path } as const
-  const signed = signIdentity(identity, target, callerKey(INTERNAL_KEY, 'auth'))
+  const target = { service, method: 'PUT', path } as const
+  const key = callerKey(settings.INTERNAL_KEY ?? '', service)
+  const signed = signIdentity(identity, target, key)
   const headers = { [CALLER_HEADER]: signed, 'content-type': 'application/json' }
-  const reply = await fetch(AUTH_URL + path, {
-    method: 'PUT',
-    headers,
-    body: JSON.stringify({ value }),
-  })
-  if (!reply.ok) throw new Error(`The demo org has no pod host: ${await reply.text()}`)
+  const url = settings[`${service.toUpperCase()}_URL`] + path
+  const reply = await fetch(url, { method: 'PUT', headers, body: JSON.stringify(body) })
+  if (!reply.ok) throw new Error(`The demo org was not connected: ${await reply.text()}`)
 }
 
 function keepChanged(error: unknown): undefined {

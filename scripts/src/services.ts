@@ -4,6 +4,9 @@ import * as agents from '@guildhall/agents/main'
 import * as authConfig from '@guildhall/auth/config'
 import * as authDb from '@guildhall/auth/db'
 import * as auth from '@guildhall/auth/main'
+import * as calendarConfig from '@guildhall/calendar/config'
+import * as calendarDb from '@guildhall/calendar/db'
+import * as calendar from '@guildhall/calendar/main'
 import * as computeConfig from '@guildhall/compute/config'
 import * as computeDb from '@guildhall/compute/db'
 import * as compute from '@guildhall/compute/main'
@@ -56,4 +59,5 @@ export const parts: Record<Service, Part> = {
   agents: part(agentsConfig, agentsDb, agents),
   mcp: part(mcpConfig, mcpDb, mcp),
   store: part(storeConfig, storeDb, store),
+  calendar: part(calendarConfig, calendarDb, calendar),
 }

@@ -211,6 +211,8 @@ function sandboxSettings(
     CODEHOST_RAW_URL: sandbox.codeHostRawUrl,
     APPS_PROXY_URL: sandbox.appsProxyUrl,
     NOTES_API_URL: sandbox.notesUrl,
+    GOOGLE_CALENDAR_URL: sandbox.calendarUrl,
+    GOOGLE_TOKEN_URL: sandbox.calendarTokenUrl,
   }
 }
 

@@ -63,6 +63,9 @@ export interface Need {
 
 /** No credential is looked at. */
 export const anyone = { accepts: ['public'] } as const
+/** As `anyone`; and the tools of a machine token with this scope do the same. */
+export const anyoneOrTool = <S extends string>(tool_scope: S) =>
+  ({ accepts: ['public'], tool_scope }) as const
 /** A platform token of whoever signed in; no org is decided. */
 export const anyPlatform = { accepts: ['platform'] } as const
 /** As `anyPlatform`, and no app token: only who signed in. */

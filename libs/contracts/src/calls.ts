@@ -1,6 +1,7 @@
 import * as accounts from './accounts.ts'
 import * as apps from './apps.ts'
 import * as auth from './auth.ts'
+import * as calendar from './calendar.ts'
 import type { Call } from './call.ts'
 import * as compute from './compute.ts'
 import * as embeddings from './embeddings.ts'
@@ -35,6 +36,7 @@ const values = [
   apps,
   pointImports,
   storeMembers,
+  calendar,
   ops,
   tool,
 ].flatMap((domain) => Object.values<unknown>(domain))

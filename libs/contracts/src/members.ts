@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { call } from './call.ts'
 import { officer } from './caller.ts'
 import { ChatUserId, Instant, OrgParams } from './fields.ts'
+import { OrgForServices } from './orgs.ts'
 import { route } from './route.ts'
 
 /** Who is on an org's chat server (interface.md, Member directory entry; decisions.md § 1). */
@@ -118,4 +119,14 @@ export const findDisplayNames = call({
   args: z.object({ org_id: z.int(), ids: z.array(ChatUserId).max(MOST_IDS) }),
   reply: z.object({ names: z.record(z.string(), z.string()).describe('Chat user id to name') }),
   deadlineMs: DEADLINE_MS,
+})
+
+export const findOrgsOfPerson = call({
+  service: 'auth',
+  name: 'find_orgs_of_person',
+  summary: 'The orgs that a person administers now; of the superadmin all',
+  callers: ['calendar'],
+  args: z.object({ chat_user_id: z.string(), type: z.literal('app').optional() }),
+  reply: z.object({ orgs: z.array(OrgForServices) }),
+  deadlineMs: 10_000,
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { CalendarSettings } from './calendar.ts'
 import { call } from './call.ts'
 import { anyPlatform, officer, officerOrTool } from './caller.ts'
 import { audited } from './event.ts'
@@ -48,6 +49,8 @@ const OrgWithConfig = Org.extend({
       .optional()
       .describe('What the org set itself; missing while knowledge does not answer'),
   }),
+  calendar: CalendarSettings.nullable().describe('Also null while calendar does not answer'),
+  last_sync_at: Instant.nullable().describe('When the calendar was last synced'),
 }).meta({ id: 'OrgWithConfig' })
 
 export const listOrgs = route({
@@ -165,7 +168,7 @@ export const findOrg = call({
   service: 'auth',
   name: 'find_org',
   summary: 'An active org by its prefix or id',
-  callers: ['gateway', 'knowledge', 'ops', 'compute', 'store'],
+  callers: ['gateway', 'knowledge', 'ops', 'compute', 'store', 'calendar'],
   args: z.union([z.object({ prefix: z.string() }), z.object({ id: z.int() })]),
   reply: z.object({ org: OrgForServices.nullable() }),
 })

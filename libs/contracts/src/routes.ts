@@ -9,6 +9,7 @@ import * as appTokens from './app-tokens.ts'
 import * as apps from './apps.ts'
 import * as appsDashboard from './apps-dashboard.ts'
 import * as auth from './auth.ts'
+import * as calendar from './calendar.ts'
 import * as cliTokens from './cli-tokens.ts'
 import * as compute from './compute.ts'
 import * as connect from './connect.ts'
@@ -67,6 +68,7 @@ const domains = {
   storeMembers,
   storeProducts,
   storeOrders,
+  calendar,
   ops,
   mcp,
 }

@@ -27,11 +27,15 @@ export const secrets = {
     outlasts: true,
   },
   github_token: { description: 'Token of the code host', kind: 'key', readers: ['compute'] },
-  notes_api_key: { description: 'API key of the notes service', kind: 'key', readers: [] },
+  notes_api_key: {
+    description: 'API key of the notes service',
+    kind: 'key',
+    readers: ['calendar'],
+  },
   google_service_account: {
     description: 'Key file of a service account of the calendar service, as JSON',
     kind: 'json',
-    readers: [],
+    readers: ['calendar'],
   },
   embeddings_url: {
     description: 'OpenAI-compatible base URL of an embedder',

@@ -1,5 +1,6 @@
 import { deleteApp, deployApp, getApp, listApps, putApp, rollBackApp } from './apps.ts'
 import { getOrgApp } from './apps-dashboard.ts'
+import { listEvents, syncCalendar } from './calendar.ts'
 import { actOnPod, createPod, getPod, listPods } from './compute.ts'
 import { deleteSource, listSources, search } from './knowledge.ts'
 import { putCrawl, runCrawl, startReindex } from './knowledge-crawls.ts'
@@ -57,6 +58,14 @@ export const tools: readonly Tool[] = [
     confirm: { shows: getOrgSource },
   }),
   tool({ name: 'knowledge.reindex', scope: 'knowledge:write', route: startReindex, confirm: {} }),
+
+  tool({ name: 'events.list', scope: 'calendar:read', route: listEvents }),
+  tool({
+    name: 'calendar.sync',
+    scope: 'calendar:manage',
+    route: syncCalendar,
+    without: ['wait', 'force'],
+  }),
 
   tool({ name: 'apps.list', scope: 'apps:read', route: listApps }),
   tool({ name: 'apps.get', scope: 'apps:read', route: getApp }),

@@ -1,4 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
+import { serviceAccount, sharedCalendar } from './calendar/world.ts'
+import { type NotesDatabase, notesDatabase, notesPage } from './notes/world.ts'
 import type { World } from './world.ts'
 
 /** Whom a newcomer can sign in as. */
@@ -74,12 +76,41 @@ export function demoWorld(secret = randomBytes(32).toString('hex')): World {
       users: Object.values(accounts).map((account) => ({ ...account })),
     },
     faults: {},
+    notes: { databases: [demoEvents(key)], requests: [] },
+    calendar: {
+      account: serviceAccount('guildhall@sandbox.iam.gserviceaccount.com'),
+      calendars: [sharedCalendar(DEMO_CALENDAR)],
+      requests: [],
+    },
     repos: [demoRepo()],
     keys: {
       podhost: key('podhost'),
       codeHost: key('code-host'),
       notes: key('notes'),
     },
+  }
+}
+
+/** The calendar that Demo Club shares with its service account. */
+export const DEMO_CALENDAR = 'demo-club@group.calendar.google.com'
+const DAY_MS = 86_400_000
+const day = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10)
+
+/** What Demo Club plans; the ids are the same at each start. */
+function demoEvents(key: (name: string) => string): NotesDatabase {
+  const idOf = (name: string) =>
+    key(name)
+      .slice(-32)
+      .replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, '$1-$2-4$3-8$4-$5')
+  const planned = [
+    { Name: 'Weekly meeting', Date: { start: `${day(3)}T19:00:00.000-05:00` }, Location: 'Room 1' },
+    { Name: 'Hack weekend', Date: { start: day(10), end: day(11) }, Description: 'Bring a laptop' },
+  ]
+  return {
+    ...notesDatabase('Demo Club Events'),
+    id: idOf('database'),
+    sourceId: idOf('source'),
+    pages: planned.map((values) => ({ ...notesPage(values), id: idOf(values.Name) })),
   }
 }
 

@@ -3,6 +3,7 @@ import type { Log } from '@guildhall/service/log'
 import Fastify from 'fastify'
 import { repoRoutes } from './accounts/repos.ts'
 import { accountRoutes } from './accounts/routes.ts'
+import { calendarRoutes } from './calendar/routes.ts'
 import { chatApi } from './chat/api.ts'
 import { authorizePage } from './chat/authorize.ts'
 import { createGrants } from './chat/grants.ts'
@@ -10,6 +11,7 @@ import { clientPage } from './client-page.ts'
 import { createModel } from './embeddings/model.ts'
 import { embeddingRoutes } from './embeddings/routes.ts'
 import { createIdentity, type Identity, identityRoutes } from './identity/routes.ts'
+import { notesRoutes } from './notes/routes.ts'
 import { createPods } from './podhost/pods.ts'
 import { proxyRoutes } from './podhost/proxy.ts'
 import { podhostRoutes } from './podhost/routes.ts'
@@ -58,6 +60,9 @@ export interface Sandbox {
   podhostUrl: string
   codeHostUrl: string
   notesUrl: string
+  /** What GOOGLE_CALENDAR_URL and GOOGLE_TOKEN_URL must be. */
+  calendarUrl: string
+  calendarTokenUrl: string
   /** What CODEHOST_RAW_URL and APPS_PROXY_URL must be. */
   codeHostRawUrl: string
   appsProxyUrl: string
@@ -87,6 +92,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   chatApi(app, { world, grants }, chatRequests)
   embeddingRoutes(app, { world, model })
   accountRoutes(app, { world })
+  notesRoutes(app, { world })
+  calendarRoutes(app, { world })
   repoRoutes(app, { world })
   const { home, programs, env = {} } = options
   const pods = createPods({ home, programs, env, log })
@@ -111,6 +118,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     podhostUrl: `${url}/podhost/v2`,
     codeHostUrl: `${url}/code-host`,
     notesUrl: `${url}/notes`,
+    calendarUrl: url,
+    calendarTokenUrl: `${url}/google/token`,
     codeHostRawUrl: `${url}/code-host-raw`,
     appsProxyUrl: `${url}/podhost/proxy/{pod}/{port}`,
     warm: () => model.warm(),

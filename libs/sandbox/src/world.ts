@@ -1,3 +1,6 @@
+import type { CalendarWorld } from './calendar/world.ts'
+import type { NotesWorld } from './notes/world.ts'
+
 /** What the emulated outside services know. A test changes it at any time; the next request sees it. */
 export interface World {
   application: Application
@@ -5,6 +8,8 @@ export interface World {
   guilds: Guild[]
   identity: IdentityWorld
   faults: Faults
+  notes: NotesWorld
+  calendar: CalendarWorld
   /** What the chat platform takes of each route, guild and credential; 50 requests a second where nothing is said. */
   chatLimit?: { requests: number; seconds: number } | undefined
   /** The keys that the pod host, the code host and the notes service accept. */
@@ -50,6 +55,12 @@ export interface Faults {
   /** `off` where the application lacks the privilege to list members (Server Members Intent). */
   chatMembersIntent?: 'off' | undefined
   embeddings?: 'down' | undefined
+  /** `fails_half_way` answers the first part of a list and not the next. */
+  notes?: 'down' | 'fails_half_way' | undefined
+  /** `fails_after_create` makes a calendar and answers 500 all the same. */
+  calendar?: 'down' | 'fails_after_create' | undefined
+  /** So many changes more are carried out by the calendar service; then each is refused. */
+  calendarWritesLeft?: number | undefined
   identity?: 'down' | 'hangs' | undefined
   /**
    * `no_capacity` refuses what needs a machine, as the host does: 400 with a text. `fails_after` does what

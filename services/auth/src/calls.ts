@@ -1,7 +1,7 @@
 import { answer } from '@guildhall/bus/calls'
 import { findLinkedEmail, findSession, verifyIdentity } from '@guildhall/contracts/accounts'
 import { decideAccess, findSigningKeys, isRevoked, isSuperadmin } from '@guildhall/contracts/auth'
-import { findDisplayNames, findMembership } from '@guildhall/contracts/members'
+import { findDisplayNames, findMembership, findOrgsOfPerson } from '@guildhall/contracts/members'
 import {
   createOrg,
   findOrg,
@@ -19,6 +19,7 @@ import type { Deps } from './deps.ts'
 import { answerLimitCalls } from './machine-tokens/limits.ts'
 import { memberOf, shown, tokenByHash, touchToken } from './machine-tokens/queries.ts'
 import { membersByIds } from './members/by-ids.ts'
+import { administeredOrgs } from './orgs/administered.ts'
 import { createOrgFrom } from './orgs/create.ts'
 import { purgeOrgWith } from './orgs/purge.ts'
 import { everyOrg, orgById, orgByPrefix, publisherIds } from './orgs/queries.ts'
@@ -37,6 +38,9 @@ export function answerCalls(deps: Deps) {
     const row = 'id' in args ? await orgById(db, args.id) : await orgByPrefix(db, args.prefix)
     return { org: row ? orgRef(row) : null }
   })
+  answer(bus, findOrgsOfPerson, async ({ chat_user_id, type }) => ({
+    orgs: (await administeredOrgs(deps, chat_user_id, type)).orgs.map(orgRef),
+  }))
   answer(bus, decideAccess, async ({ chat_user_id, org_id, type }) =>
     access.decide(chat_user_id, await known(org_id), type),
   )

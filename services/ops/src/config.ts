@@ -7,6 +7,7 @@ import {
   PostgresUrl,
   readSettings,
 } from '@guildhall/service/config'
+import { Cron } from 'croner'
 import { z } from 'zod'
 
 /** Every setting that ops reads. */
@@ -17,7 +18,20 @@ export const Settings = z.object({
   OPS_DATABASE_URL: PostgresUrl.optional().describe(
     "ops' own role and schema; else made from DATABASE_URL",
   ),
+  CALENDAR_SYNC_CRON: z
+    .string()
+    .refine(isCron, 'is no cron text such as 0 * * * *')
+    .optional()
+    .describe('Cron text (UTC) by which calendars are synced; without it only when asked'),
 })
+
+function isCron(text: string) {
+  try {
+    return new Cron(text).nextRun() !== null
+  } catch {
+    return false
+  }
+}
 export type Config = z.output<typeof Settings>
 
 export const readConfig = (env: Env = process.env): Config => readSettings(Settings, env)

@@ -10,7 +10,7 @@ import { migrations, type Tables } from './db.ts'
 import type { Deps } from './deps.ts'
 import { storeError } from './errors/store.ts'
 import { jobHandlers } from './jobs.ts'
-import { keepTicking } from './ticks/tick.ts'
+import { jobsBy, keepTicking } from './ticks/tick.ts'
 
 /** Starts ops: the streams, the audit and error logs, and the clock of scheduled jobs. */
 export async function start(config: Config, now = () => new Date()): Promise<Running> {
@@ -48,7 +48,7 @@ export async function start(config: Config, now = () => new Date()): Promise<Run
       },
       signal,
     ),
-    keepTicking(deps, signal),
+    keepTicking(deps, jobsBy(config), signal),
   ])
 }
 

@@ -10,31 +10,30 @@ import {
   putOrgSettings,
 } from '@guildhall/contracts/orgs'
 import type { App } from '@guildhall/service/app'
-import { chatUnavailable } from '../clients/chat.ts'
 import type { Deps } from '../deps.ts'
-import { configOf } from './config.ts'
-import { allOrgs, knownOrg, orgsOfPerson, updateOrg } from './queries.ts'
+import { administeredOrgs } from './administered.ts'
+import { calendarOf, configOf } from './config.ts'
+import { knownOrg, updateOrg } from './queries.ts'
 import { modulesOf, shownOrg } from './rules.ts'
 import { switchModulesOf } from './switch-modules.ts'
 
 export function orgRoutes(app: App, deps: Deps) {
-  const { db, bus, access } = deps
+  const { db, bus } = deps
 
   app.implement(listOrgs, async ({ caller: { chat_user_id, type } }, reply) => {
-    const superadmin = type !== 'app' && access.isSuperadmin(chat_user_id)
-    const orgs = superadmin ? await allOrgs(db) : await orgsOfPerson(db, chat_user_id)
-    const decisions = await Promise.all(orgs.map((org) => access.decide(chat_user_id, org, type)))
-    const organizations = orgs.filter((_, i) => decisions[i]?.allowed).map(shownOrg)
-    if (decisions.some(({ reason }) => reason === 'bot_unavailable')) {
-      if (organizations.length === 0) throw chatUnavailable()
-      reply.header('x-degraded', 'chat') // those of which the platform did not tell are left out
-    }
+    const { orgs, degraded } = await administeredOrgs(deps, chat_user_id, type)
+    if (degraded) reply.header('x-degraded', 'chat')
+    const organizations = orgs.map(shownOrg)
     return reply.code(200).send({ organizations })
   })
 
   app.implement(getOrg, async ({ org }) => {
-    const [row, config] = await Promise.all([knownOrg(db, org.id), configOf(deps, org.id)])
-    return { ...shownOrg(row), config }
+    const [row, config, calendar] = await Promise.all([
+      knownOrg(db, org.id),
+      configOf(deps, org.id),
+      calendarOf(deps, org.id),
+    ])
+    return { ...shownOrg(row), config, calendar, last_sync_at: calendar?.last_sync_at ?? null }
   })
 
   app.implement(putOrgSettings, async ({ org, caller, body }) => {

@@ -8,7 +8,7 @@ import { until } from '@guildhall/service/testing'
 import { jobHandlers } from '../jobs.ts'
 import { testOps } from '../testing.ts'
 import { lastDue } from './rules.ts'
-import { startDue } from './tick.ts'
+import { jobsBy, startDue } from './tick.ts'
 
 const isPrune = (name: string) => name === 'ops.prune'
 
@@ -70,6 +70,16 @@ test('every scheduled job has a tick, and one on request has none', async (t) =>
   )
   const { cron: _, ...onRequest } = pruneJobs.ops
   assert.equal(lastDue(onRequest, new Date()), undefined)
+})
+
+test('calendars are synced by the cron text of the deployment, and without one only when asked', async (t) => {
+  const { db } = await testOps(t)
+  const at = new Date('2031-01-01T12:00:00Z')
+  const named = (started: string[]) => started.includes('calendar.sync_all')
+  assert.ok(!named(await startDue({ db, log: quietLog }, at, jobsBy({}))))
+  const hourly = jobsBy({ CALENDAR_SYNC_CRON: '0 * * * *' })
+  assert.ok(named(await startDue({ db, log: quietLog }, at, hourly)))
+  assert.ok(!named(await startDue({ db, log: quietLog }, at, hourly)))
 })
 
 async function prune(t: TestContext) {

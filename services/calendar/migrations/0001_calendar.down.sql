@@ -1,0 +1,3 @@
+drop table runs;
+drop table assignments;
+drop table settings;
