@@ -51,6 +51,8 @@ export async function openKnowledge(
     }),
     extractor: createExtractor(),
     secretsOf: async () => ({}),
+    packs: [],
+    guard: {},
     now: () => new Date(),
     async [Symbol.asyncDispose]() {
       await index.close()
