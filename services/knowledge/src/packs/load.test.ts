@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { SettingsError } from '@guildhall/service/config'
@@ -152,4 +152,30 @@ test('an address is filled by escaped values; pairs without a value are left out
     'https://a.test\\@b.test/',
   ])
     assert.ok(!hasFixedHost(bad), bad)
+})
+
+test('the pack of docs/packs.md is one', async (t) => {
+  const text = await readFile(new URL('../../../../docs/packs.md', import.meta.url), 'utf8')
+  const [, file = ''] = /```json\n(.*?)```/s.exec(text) ?? []
+  const [, module = ''] = /```ts\n(.*?)```/s.exec(text) ?? []
+  const { dir, put } = await packFolder(t)
+  await put('makers', file, module)
+  const [makers] = await loadPacks([dir], [])
+  assert.ok(makers)
+  const [workshops, free] = makers.queries
+  assert.ok(workshops && 'url' in workshops && free && 'answer' in free)
+  const asked = { month: '2026-10', tool: ['laser', 'saw'] }
+  const url = 'https://makers.example.edu/workshops/2026-10?tool=laser&tool=saw'
+  assert.equal(filled(workshops.url, asked), url)
+  const machines = [
+    { name: 'Laser', busy: true },
+    { name: 'Saw', busy: false },
+  ]
+  const tools = {
+    settings: makers.settings,
+    json: async (at: string) => (at === 'https://makers.example.edu/api/machines' ? machines : []),
+    page: () => assert.fail(),
+    searchWeb: () => assert.fail(),
+  }
+  assert.equal((await free.answer({}, tools)).text, 'Saw')
 })
