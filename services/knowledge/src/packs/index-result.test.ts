@@ -106,6 +106,14 @@ test('an answer with the address of a page of the pack becomes that page, as its
   assert.match(await textOf(knowledge, 'school/hall'), /Open until ten/)
   const again = await run(crawlOne, { org_id: 1, key: 'school/hall' })
   assert.deepEqual(again.result, { outcome: 'unchanged' })
+
+  site.pages.set('/hall', says(page('Hall', 'Open until eleven at night.', 60)))
+  await asked('hall')
+  assert.equal((await outcomes())[2]?.outcome, 'changed')
+  site.pages.set('/hall', says(page('Hall', 'Sorry, a fault.', 12)))
+  await asked('hall')
+  assert.equal((await outcomes())[3]?.outcome, 'shrunk')
+  assert.match(await textOf(knowledge, 'school/hall'), /Open until eleven/)
 })
 
 test('an answer of an org that is not active any more is dropped', async (t) => {

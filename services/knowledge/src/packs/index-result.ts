@@ -1,11 +1,10 @@
 import { audit, enqueue } from '@guildhall/bus/outbox'
 import { sourceDeleted } from '@guildhall/contracts/knowledge'
 import type { OrgRef } from '@guildhall/contracts/route'
-import { AppError } from '@guildhall/service/errors'
 import type { Orgs } from '../clients/orgs.ts'
 import { cutPage } from '../crawls/page.ts'
 import { definitionOf } from '../crawls/queries.ts'
-import { hashOfPage } from '../crawls/rules.ts'
+import { checkShrinking, hashOfPage } from '../crawls/rules.ts'
 import type { Labels, Tables, Writer } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import { settingsOf } from '../settings/effective.ts'
@@ -21,7 +20,8 @@ const BY: Writer = { source: 'job', actor_kind: 'job', actor_id: 'knowledge.inde
 const MOST_LIVE_SOURCES = 500
 
 type Row = Tables['pack_results']
-type Outcome = 'changed' | 'unchanged' | 'gone'
+/** `shrunk`: the page has much more text, so what was read is probably broken. */
+type Outcome = 'changed' | 'unchanged' | 'shrunk' | 'gone'
 
 /**
  * Makes what a query answered a source: the crawled page of the pack that has its address, else one of its own. Nothing is written
@@ -68,14 +68,19 @@ async function write(
     return 'unchanged'
   const draft: Draft = { ...labels, key, content_hash, passages, vectors: null }
   const read = { page_hash: hashOfPage({ title, text: row.text }), page_chars: row.text.length }
-  await writeSource(deps, org, draft, BY, noteRead(read)).catch(laterIsFine)
-  return 'changed'
+  return writeSource(deps, org, draft, BY, noteRead(read)).then(() => 'changed', outcomeOf)
 }
 
-/** The next crawl compares its page with what was read here. */
+/** The next crawl compares its page with what was read here. Throws `crawl.shrunk`, as a crawl would. */
 const noteRead =
-  (read: Pick<Tables['crawls'], 'page_hash' | 'page_chars'>): Under =>
+  (read: { page_hash: string; page_chars: number }): Under =>
   async (trx, sourceId) => {
+    const crawl = await trx
+      .selectFrom('crawls')
+      .select('page_chars')
+      .where('source_id', '=', sourceId)
+      .executeTakeFirst()
+    checkShrinking(crawl?.page_chars ?? null, read.page_chars)
     await trx
       .updateTable('crawls')
       .set({ ...read, etag: null, last_modified: null, fetched_url: null })
@@ -84,8 +89,11 @@ const noteRead =
   }
 
 /** A version that is stored is indexed by the job of that. */
-function laterIsFine(error: unknown) {
-  if (!(error instanceof AppError && error.code === 'source.indexing_later')) throw error
+function outcomeOf(error: unknown): Outcome {
+  const { code } = error as { code?: unknown }
+  if (code === 'source.indexing_later') return 'changed'
+  if (code === 'crawl.shrunk') return 'shrunk'
+  throw error
 }
 
 async function dropOldest({ db, indexer }: Deps, org: OrgRef, pack: string) {
