@@ -48,6 +48,8 @@ export async function openKnowledge(
     searchEmbedderOf: embedderOf,
     extractor: createExtractor(),
     secretsOf,
+    packs: [],
+    guard: {},
     now: () => new Date(),
     async [Symbol.asyncDispose]() {
       await index.close()

@@ -12,6 +12,7 @@ import * as knowledgeSettings from './knowledge-settings.ts'
 import * as members from './members.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
+import * as packs from './packs.ts'
 import * as podSessions from './pod-sessions.ts'
 import * as pointImports from './point-imports.ts'
 import * as secrets from './secrets.ts'
@@ -30,6 +31,7 @@ const values = [
   knowledge,
   knowledgeCrawls,
   knowledgeSettings,
+  packs,
   embeddings,
   compute,
   podSessions,

@@ -25,6 +25,7 @@ import { peers, services } from './names.ts'
 import { openApi } from './openapi.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
+import * as packs from './packs.ts'
 import * as podFiles from './pod-files.ts'
 import * as podSessions from './pod-sessions.ts'
 import * as pointImports from './point-imports.ts'
@@ -62,6 +63,7 @@ const domains = [
   members,
   ops,
   orgs,
+  packs,
   secrets,
   superadmin,
   tokens,

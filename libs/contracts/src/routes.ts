@@ -23,6 +23,7 @@ import * as mcp from './mcp.ts'
 import * as members from './members.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
+import * as packs from './packs.ts'
 import * as podFiles from './pod-files.ts'
 import * as podSessions from './pod-sessions.ts'
 import * as pointImports from './point-imports.ts'
@@ -57,6 +58,7 @@ const domains = {
   knowledgeDashboard,
   knowledgeDocuments,
   knowledgeSettings,
+  packs,
   agentConversations,
   agentMemories,
   agentProfile,

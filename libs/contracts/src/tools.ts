@@ -13,6 +13,7 @@ import {
 } from './knowledge-settings.ts'
 import { listOrgAudit } from './ops.ts'
 import { getBranding, getOrg } from './orgs.ts'
+import { listPacks, queryPack, syncPack } from './packs.ts'
 import { listFiles, readFile, writeFile } from './pod-files.ts'
 import { listPodSessions, planPodSession, removePodSession } from './pod-sessions.ts'
 import { callOf, type Tool, tool } from './tool.ts'
@@ -47,10 +48,13 @@ export const tools: readonly Tool[] = [
   tool({ name: 'knowledge.read_source', scope: 'knowledge:read', route: getSourceText }),
   tool({ name: 'knowledge.settings', scope: 'knowledge:read', route: getKnowledgeSettings }),
   tool({ name: 'knowledge.runs', scope: 'knowledge:read', route: listKnowledgeRuns }),
+  tool({ name: 'knowledge.packs', scope: 'knowledge:read', route: listPacks }),
+  tool({ name: 'packs.query', scope: 'knowledge:read', route: queryPack }),
   tool({ name: 'knowledge.update_settings', scope: 'settings:write', route: putKnowledgeSettings }),
   tool({ name: 'knowledge.add_document', scope: 'knowledge:write', route: addDocument }),
   tool({ name: 'knowledge.set_crawl', scope: 'knowledge:write', route: putCrawl }),
   tool({ name: 'knowledge.crawl_now', scope: 'knowledge:write', route: runCrawl }),
+  tool({ name: 'knowledge.sync_pack', scope: 'knowledge:write', route: syncPack }),
   tool({
     name: 'knowledge.delete_source',
     scope: 'knowledge:write',

@@ -3,6 +3,7 @@ import { crawlRoutes } from './crawls/routes.ts'
 import type { Deps } from './deps.ts'
 import { documentRoutes } from './documents/routes.ts'
 import { textDocumentRoutes } from './documents/text-routes.ts'
+import { packRoutes } from './packs/routes.ts'
 import { reembedRoutes } from './reembed/routes.ts'
 import { runRoutes } from './runs/routes.ts'
 import { searchRoutes } from './search/routes.ts'
@@ -21,5 +22,6 @@ export function buildApp(frame: AppDeps, deps: Deps) {
   runRoutes(app, deps)
   reembedRoutes(app, deps)
   crawlRoutes(app, deps)
+  packRoutes(app, deps)
   return app
 }

@@ -32,3 +32,14 @@ test('blocked networks are a list in CIDR notation', () => {
   for (const bad of [...notRead, ...otherwise])
     assert.throws(() => read(bad), /KNOWLEDGE_BLOCKED_NETWORKS: needs networks as/)
 })
+
+test('addresses of packs are a list of pack, setting and URL', () => {
+  const read = (list: string) => readConfig({ ...needed, PACK_SETTINGS: list }).PACK_SETTINGS
+  assert.deepEqual(readConfig(needed).PACK_SETTINGS, [])
+  assert.deepEqual(read('campus.news_url=https://n.test/?a=b, x.y=http://z.test'), [
+    { pack: 'campus', name: 'news_url', value: 'https://n.test/?a=b' },
+    { pack: 'x', name: 'y', value: 'http://z.test' },
+  ])
+  for (const bad of ['campus=https://a.test', 'a.b=ftp://a.test', 'a.b=https://a.test/{x}', 'a.b'])
+    assert.throws(() => read(bad), /PACK_SETTINGS: needs <pack>\.<setting>=/)
+})

@@ -22,6 +22,22 @@ const Networks = z
   .transform(listed)
   .pipe(z.array(z.string().refine(isNetwork, 'needs networks as 192.0.2.0/24 or 2001:db8::/32')))
 
+const PACK_SETTING = /^([a-z][a-z0-9-]*)\.([a-z][a-z0-9_]*)=(https?:\/\/[^\s{}#]+)$/
+
+const PackSettings = z
+  .string()
+  .default('')
+  .transform(listed)
+  .pipe(z.array(z.string().regex(PACK_SETTING, 'needs <pack>.<setting>=<http or https URL>')))
+  .transform((list) =>
+    list.map((text) => {
+      const [, pack = '', name = '', value = ''] = PACK_SETTING.exec(text) ?? []
+      return { pack, name, value }
+    }),
+  )
+
+const Chars = z.coerce.number<string>().int().min(100).max(200_000).optional()
+
 const BOTH_SERVERS =
   'MEILI_URL and QDRANT_URL belong together: set both for the search in servers, or neither for the embedded one'
 
@@ -87,6 +103,23 @@ export const Settings = z
       .optional()
       .describe('Renders JavaScript pages; without it they are almost empty'),
     RENDERER_API_KEY: z.string().optional().describe('Bearer token of the renderer'),
+    SEARCH_SERVICE_URL: WebUrl.optional().describe('Web search, for the pack query web'),
+    SEARCH_SERVICE_ENGINES: z
+      .string()
+      .min(1)
+      .default('google,brave,bing')
+      .describe('Engines that the web search asks, separated by commas'),
+    KNOWLEDGE_PACKS_DIR: z
+      .string()
+      .optional()
+      .describe('Folder of packs of your own, beside those that ship: docs/packs.md'),
+    PACK_SETTINGS: PackSettings.describe(
+      'Addresses of packs, separated by commas: campus.library_url=https://library.example.edu/hours',
+    ),
+    PACK_QUERY_MAX_CHARS: Chars.describe(
+      'Characters that a live query of a pack answers at most, 100 to 200000; 30000 where nothing is set',
+    ),
+    CAMPUS_QUERY_MAX_CHARS: Chars.describe('Earlier name of PACK_QUERY_MAX_CHARS'),
     EMBEDDINGS_URL: z
       .url({ protocol: /^https?$/ })
       .optional()

@@ -88,8 +88,20 @@ export interface Tables extends BusTables {
     last_modified: string | null
     lease_id: string | null
     leased_until: Date | null
+    retired: Generated<boolean>
   }
   crawl_hosts: { host: string; holder: string; free_at: Date }
+  pack_results: {
+    id: string
+    org_id: number
+    pack: string
+    source_key: string
+    category: string
+    title: string
+    url: string
+    text: string
+    created_at: Date
+  }
   removed_versions: { version_id: string; source_id: string; org_id: number }
 }
 

@@ -15,6 +15,7 @@ import { createIndexer } from './indexing/indexer.ts'
 import { resumeRebuild } from './indexing/rebuild.ts'
 import { takeTurns } from './indexing/source-lock.ts'
 import { jobHandlers } from './jobs.ts'
+import { loadPacks, packFolders } from './packs/load.ts'
 import { engineOf } from './search/engine.ts'
 import { openGenerations } from './search/generations.ts'
 import { createLegs } from './search/legs.ts'
@@ -29,6 +30,7 @@ export async function start(
 ): Promise<Running> {
   const { KNOWLEDGE_PORT: PORT, KNOWLEDGE_DATABASE_URL: OWN_DATABASE_URL } = config
   const common = { ...config, PORT, OWN_DATABASE_URL }
+  const packs = await loadPacks(packFolders(config), config.PACK_SETTINGS)
   await using opened = await openService<Tables>('knowledge', common, migrations)
   const { db, bus, log, signal, ready } = opened
   const engine = engineOf(config, log)
@@ -48,8 +50,10 @@ export async function start(
   const embedderOf = createEmbedders({ ...needs, secretsOf })
   const searchEmbedderOf = createEmbedders({ ...needs, secretsOf: secrets.last })
   const searching = { index, indexer, legs, publishers, embedderOf, searchEmbedderOf }
-  const deps: Deps = { db, log, config, ...searching, extractor, secretsOf, now }
-  const crawler = createCrawler(deps, createOrgs(bus), guard)
+  const reading = { extractor, secretsOf, packs, guard }
+  const deps: Deps = { db, log, config, ...searching, ...reading, now }
+  const orgOf = createOrgs(bus)
+  const crawler = createCrawler(deps, orgOf, guard)
   answerCalls(bus, deps)
   ready.index = indexer.readiness
   const { service, callerKey } = opened
@@ -59,7 +63,10 @@ export async function start(
     await indexer.catchUp(signal)
     await resumeRebuild(deps, signal)
   }
-  return await opened.serve(app, jobHandlers(deps, crawler), [keep(signal), catchUp()])
+  return await opened.serve(app, jobHandlers({ ...deps, orgOf }, crawler), [
+    keep(signal),
+    catchUp(),
+  ])
 }
 
 if (import.meta.main) await runProcess('knowledge', () => start(readConfig()))

@@ -28,19 +28,37 @@ export async function define(
   { org, caller, key, definition }: Defining,
 ): Promise<boolean> {
   const { title = null, ...rest } = definition
-  const wanted: Defined = { ...rest, title }
   const done = await db.transaction().execute(async (trx) => {
-    const source = await lockOrMake(trx, org, key, wanted, now())
-    if (source.made) await insertCrawl(trx, source.id, wanted, now())
-    else if (!(await change(trx, source, wanted, { org, key, now: now() }))) return { made: false }
-    await enqueue(trx, audit(crawlWritten, caller, org, { key }))
-    return { made: source.made, id: source.id }
+    const defined = await defineIn(trx, { org, key, wanted: { ...rest, title }, now: now() })
+    if (defined.did !== 'nothing') await enqueue(trx, audit(crawlWritten, caller, org, { key }))
+    return defined
   })
-  if (done.id && !done.made)
+  if (done.did === 'changed')
     await indexer
       .settle(done.id)
       .catch((error) => log.warn({ err: error }, 'Labels of a source reach the index later'))
-  return done.made
+  return done.did === 'made'
+}
+
+interface DefiningIn {
+  org: OrgRef
+  key: string
+  wanted: Defined
+  now: Date
+}
+
+/** As `define`, in the caller's transaction, whose audit line it is. Of what it changed the caller has the index settled after it. */
+export async function defineIn(
+  trx: Trx,
+  { org, key, wanted, now }: DefiningIn,
+): Promise<{ id: string; did: 'made' | 'changed' | 'nothing' }> {
+  const source = await lockOrMake(trx, org, key, wanted, now)
+  const { id } = source
+  if (source.made) {
+    await insertCrawl(trx, id, wanted, now)
+    return { id, did: 'made' }
+  }
+  return { id, did: (await change(trx, source, wanted, { org, key, now })) ? 'changed' : 'nothing' }
 }
 
 type Source = NonNullable<Awaited<ReturnType<typeof lockSource>>> & { made: boolean }

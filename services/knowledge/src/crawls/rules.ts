@@ -71,11 +71,10 @@ export function checkStatus(status: number, url: string, pause?: number): void {
 }
 
 function adviceFor(status: number): string {
-  if (status === 404 || status === 410)
-    return 'the page is not there. Correct the url of the crawl.'
+  if (status === 404 || status === 410) return 'the page is not there. Correct the url.'
   if (status === 401 || status === 403)
     return 'it does not let crawls read this page. Ask the site, or take another page.'
   if (status === 429) return 'it wants to be asked less often. It is tried again later.'
   if (status >= 500) return 'the site has a fault. It is tried again later.'
-  return 'this is no page. Correct the url of the crawl.'
+  return 'this is no page. Correct the url.'
 }

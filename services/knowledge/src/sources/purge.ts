@@ -12,6 +12,7 @@ export async function purgeSources({ db, indexer }: Deps, orgId: number): Promis
     const id = await db.transaction().execute((trx) => deleteSourceRows(trx, orgId, key))
     if (id !== undefined) await indexer.settle(id)
   }
+  await db.deleteFrom('pack_results').where('org_id', '=', orgId).execute()
   await db.deleteFrom('runs').where('org_id', '=', orgId).execute() // by then no crawl adds any
   for (const id of await unsweptSources(db, orgId)) await indexer.settle(id)
   const left = await unsweptSources(db, orgId)

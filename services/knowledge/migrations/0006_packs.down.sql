@@ -1,0 +1,2 @@
+drop table pack_results;
+alter table crawls drop column retired;
