@@ -1,5 +1,5 @@
 import { defaultPorts } from '@guildhall/contracts/names'
-import { parseKeys } from '@guildhall/outbound/sealed'
+import { sealingKeys } from '@guildhall/outbound/sealing-setting'
 import {
   commonSettings,
   type Env,
@@ -25,17 +25,7 @@ export const Settings = z.object({
     .max(36_500)
     .default(180)
     .describe('Conversations without an update for so many days are deleted'),
-  SECRETS_KEY: z
-    .string()
-    .superRefine((keys, { addIssue }) => {
-      try {
-        parseKeys(keys)
-      } catch (error) {
-        addIssue((error as Error).message)
-      }
-    })
-    .optional()
-    .describe('Seals sensitive memories; a comma list: the first seals, all open'),
+  SECRETS_KEY: sealingKeys('sensitive memories'),
 })
 export type Config = z.output<typeof Settings>
 

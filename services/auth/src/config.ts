@@ -1,5 +1,5 @@
 import { defaultPorts } from '@guildhall/contracts/names'
-import { parseKeys } from '@guildhall/outbound/sealed'
+import { sealingKeys } from '@guildhall/outbound/sealing-setting'
 import {
   accountSettings,
   commonSettings,
@@ -25,17 +25,7 @@ export const Settings = z.object({
     .optional()
     .describe("auth's own role and schema; else made from DATABASE_URL"),
   SECRET_KEY: Key.describe('Signs cookies and seals the key that signs access tokens'),
-  SECRETS_KEY: z
-    .string()
-    .superRefine((keys, { addIssue }) => {
-      try {
-        parseKeys(keys)
-      } catch (error) {
-        addIssue((error as Error).message)
-      }
-    })
-    .optional()
-    .describe('Seals org secrets; a comma list: the first seals, all open'),
+  SECRETS_KEY: sealingKeys('org secrets'),
   BOT_TOKEN: z.string().optional().describe('Chat bot token for role and member reads'),
   CLIENT_ID: z.string().optional().describe("The chat application's id, for sign-in"),
   CLIENT_SECRET: z.string().optional().describe("The chat application's secret"),

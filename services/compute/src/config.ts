@@ -1,5 +1,5 @@
 import { defaultPorts } from '@guildhall/contracts/names'
-import { parseKeys } from '@guildhall/outbound/sealed'
+import { sealingKeys } from '@guildhall/outbound/sealing-setting'
 import {
   commonSettings,
   type Env,
@@ -21,17 +21,7 @@ export const Settings = z.object({
   COMPUTE_DATABASE_URL: PostgresUrl.optional().describe(
     "compute's own role and schema; else made from DATABASE_URL",
   ),
-  SECRETS_KEY: z
-    .string()
-    .superRefine((keys, { addIssue }) => {
-      try {
-        parseKeys(keys)
-      } catch (error) {
-        addIssue((error as Error).message)
-      }
-    })
-    .optional()
-    .describe('Seals org secrets and SSH keys; a comma list: the first seals, all open'),
+  SECRETS_KEY: sealingKeys('org secrets and SSH keys'),
   PODHOST_API_URL: WebUrl.default('https://api.runpod.io/v2').describe('API of the pod host'),
   PODHOST_TIMEOUT_MS: z.coerce
     .number()

@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test'
 import { busAs } from '@guildhall/bus/testing'
 import { REVOKED_BUCKET } from '@guildhall/contracts/auth'
-import { cleanUp } from '@guildhall/service/testing'
+import { cleanUp, until } from '@guildhall/service/testing'
 import { Kvm } from '@nats-io/kv'
 import type { TestAuth } from '../testing.ts'
 
@@ -9,7 +9,8 @@ import type { TestAuth } from '../testing.ts'
 export async function watchBucket(t: TestContext, { settings }: TestAuth) {
   const bus = await busAs(t, { url: settings.NATS_URL, peer: 'gateway' })
   const seen = new Map<string, number>()
-  const entries = await (await new Kvm(bus.js).open(REVOKED_BUCKET)).watch()
+  // auth makes the bucket once it is connected, which may be after it is ready
+  const entries = await until(async () => (await new Kvm(bus.js).open(REVOKED_BUCKET)).watch())
   cleanUp(t, async () => entries.stop())
   void (async () => {
     for await (const { key, revision } of entries) seen.set(key, revision)

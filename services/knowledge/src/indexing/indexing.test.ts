@@ -215,6 +215,7 @@ test('killed between writing the index and the database, the next start finishes
   await seed.as(identity).call(putSource, { params, body: body('old fox') })
   await seed.stop()
   const { child, url } = await knowledgeProcess(t, settings)
+  await until(async () => (await fetch(`${url}/ready`)).status === 200)
   await seed.db.transaction().execute(async (trx) => {
     await sql`lock table outbox in exclusive mode`.execute(trx) // the audit line of the new version waits for it
     const client = clientAs(url, settings.INTERNAL_KEY, identity)
