@@ -211,6 +211,10 @@ function sandboxSettings(
     CODEHOST_RAW_URL: sandbox.codeHostRawUrl,
     APPS_PROXY_URL: sandbox.appsProxyUrl,
     NOTES_API_URL: sandbox.notesUrl,
+    ALERTS_WEBHOOK_ORIGINS: new URL(sandbox.chatWebhooksUrl).origin,
+    ALERTS_HACKCLUB_URL: `${sandbox.hackathonsUrl}/hackclub`,
+    ALERTS_EURO_HACKATHONS_URL: `${sandbox.hackathonsUrl}/euro`,
+    ALERTS_HACKALIST_URL: `${sandbox.hackathonsUrl}/hackalist`,
   }
 }
 

@@ -89,5 +89,6 @@ export async function testSettings(t: Pick<TestContext, 'after'>) {
     AGENTS_PORT: '0',
     MCP_PORT: '0',
     STORE_PORT: '0',
+    ALERTS_PORT: '0',
   }
 }

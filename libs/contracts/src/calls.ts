@@ -1,4 +1,6 @@
 import * as accounts from './accounts.ts'
+import * as alertWebhooks from './alert-webhooks.ts'
+import * as alerts from './alerts.ts'
 import * as apps from './apps.ts'
 import * as auth from './auth.ts'
 import type { Call } from './call.ts'
@@ -11,6 +13,7 @@ import * as knowledgeSettings from './knowledge-settings.ts'
 import * as members from './members.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
+import * as packFeeds from './pack-feeds.ts'
 import * as podSessions from './pod-sessions.ts'
 import * as pointImports from './point-imports.ts'
 import * as secrets from './secrets.ts'
@@ -35,6 +38,9 @@ const values = [
   apps,
   pointImports,
   storeMembers,
+  alerts,
+  alertWebhooks,
+  packFeeds,
   ops,
   tool,
 ].flatMap((domain) => Object.values<unknown>(domain))

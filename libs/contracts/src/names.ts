@@ -1,5 +1,14 @@
 /** The services that own a schema, calls and routes. The gateway and the operator only call. */
-export const services = ['auth', 'knowledge', 'ops', 'compute', 'agents', 'mcp', 'store'] as const
+export const services = [
+  'auth',
+  'knowledge',
+  'ops',
+  'compute',
+  'agents',
+  'mcp',
+  'store',
+  'alerts',
+] as const
 export type Service = (typeof services)[number]
 
 /** Where they listen unless a setting says otherwise. */
@@ -11,6 +20,7 @@ export const defaultPorts: Record<Service, number> = {
   agents: 4005,
   mcp: 4006,
   store: 4007,
+  alerts: 4009,
 }
 
 /** Everybody who connects to NATS, each as a user of its own. */

@@ -165,7 +165,7 @@ export const findOrg = call({
   service: 'auth',
   name: 'find_org',
   summary: 'An active org by its prefix or id',
-  callers: ['gateway', 'knowledge', 'ops', 'compute', 'store'],
+  callers: ['gateway', 'knowledge', 'ops', 'compute', 'store', 'alerts'],
   args: z.union([z.object({ prefix: z.string() }), z.object({ id: z.int() })]),
   reply: z.object({ org: OrgForServices.nullable() }),
 })

@@ -1,3 +1,12 @@
+import {
+  deleteFeed,
+  getFeed,
+  getFeedHistory,
+  listFeeds,
+  listPresets,
+  putFeed,
+  runFeedNow,
+} from './alerts.ts'
 import { deleteApp, deployApp, getApp, listApps, putApp, rollBackApp } from './apps.ts'
 import { getOrgApp } from './apps-dashboard.ts'
 import { actOnPod, createPod, getPod, listPods } from './compute.ts'
@@ -57,6 +66,18 @@ export const tools: readonly Tool[] = [
     confirm: { shows: getOrgSource },
   }),
   tool({ name: 'knowledge.reindex', scope: 'knowledge:write', route: startReindex, confirm: {} }),
+
+  tool({ name: 'alerts.list', scope: 'alerts:manage', route: listFeeds }),
+  tool({ name: 'alerts.presets', scope: 'alerts:manage', route: listPresets }),
+  tool({ name: 'alerts.history', scope: 'alerts:manage', route: getFeedHistory }),
+  tool({ name: 'alerts.save', scope: 'alerts:manage', route: putFeed }),
+  tool({ name: 'alerts.run', scope: 'alerts:manage', route: runFeedNow }),
+  tool({
+    name: 'alerts.delete',
+    scope: 'alerts:manage',
+    route: deleteFeed,
+    confirm: { shows: getFeed },
+  }),
 
   tool({ name: 'apps.list', scope: 'apps:read', route: listApps }),
   tool({ name: 'apps.get', scope: 'apps:read', route: getApp }),
