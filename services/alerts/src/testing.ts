@@ -1,5 +1,6 @@
 import type { TestContext } from 'node:test'
 import { answer, ask } from '@guildhall/bus/calls'
+import type { Bus } from '@guildhall/bus/connect'
 import { busAs, quietLog, testSettings } from '@guildhall/bus/testing'
 import {
   findAlertWebhooks,
@@ -7,7 +8,13 @@ import {
   storeAlertWebhook,
   webhookSecret,
 } from '@guildhall/contracts/alert-webhooks'
-import { getFeedHistory, type NewFeed, putFeed, runFeed } from '@guildhall/contracts/alerts'
+import {
+  deleteFeed,
+  getFeedHistory,
+  type NewFeed,
+  putFeed,
+  runFeed,
+} from '@guildhall/contracts/alerts'
 import type { Job } from '@guildhall/contracts/job'
 import { findJobRun, startJob } from '@guildhall/contracts/ops'
 import { findOrg } from '@guildhall/contracts/orgs'
@@ -15,6 +22,7 @@ import { findSecrets } from '@guildhall/contracts/secrets'
 import { openDb } from '@guildhall/db/open'
 import { roleUrl } from '@guildhall/db/provision'
 import { testSandbox } from '@guildhall/sandbox/testing'
+import type { ChatWebhook, World } from '@guildhall/sandbox/world'
 import type { Env } from '@guildhall/service/config'
 import { AppError } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
@@ -55,17 +63,22 @@ export const tableOf = (...rows: string[]) =>
 export const jobRow = (role: string, posted = '0d') =>
   `| Acme | ${role} | Riga | [Apply](https://jobs.test/${encodeURIComponent(role)}?utm_source=x) | ${posted} |`
 
-/** alerts on its own database and broker, with the sandbox's chat and lists, and a clock that tests may turn. */
-export async function testAlerts(t: Test, more: Env = {}) {
-  const sandbox = await testSandbox(t)
-  const hook = { id: '70001', token: TOKEN, messages: [], asked: 0 }
-  const { world } = sandbox
+/** Adds a webhook, and a repository with an empty job table. */
+function fill(world: World) {
+  const hook: ChatWebhook = { id: '70001', token: TOKEN, messages: [], asked: 0 }
   world.webhooks = [hook]
   const files: Record<string, string> = { 'README.md': tableOf() }
   world.repos.push({
     ...{ name: REPO, private: false, default_branch: 'main', refs: { main: COMMIT } },
     files: { [COMMIT]: files },
   })
+  return { world, files, hook }
+}
+
+/** alerts on its own database and broker, with the sandbox's chat and lists, and a clock that tests may turn. */
+export async function testAlerts(t: Test, more: Env = {}) {
+  const sandbox = await testSandbox(t)
+  const { world, files, hook } = fill(sandbox.world)
   const clock = { ahead: 0 }
   const now = () => new Date(Date.now() + clock.ahead)
   const { hackathonsUrl } = sandbox
@@ -89,26 +102,9 @@ export async function testAlerts(t: Test, more: Env = {}) {
     clientAs(alerts.url, settings.INTERNAL_KEY, { org: orgOf(id), caller: OFFICER })
   const webhook_url = `${sandbox.chatWebhooksUrl}/${hook.id}/${hook.token}`
   const params = { org: 'org1', key: 'jobs' }
-  /** Starts a job, and answers its run once it is over. */
-  async function runJob(job: Job, args: Record<string, unknown> = {}) {
-    const id = await queue(job, args)
-    return until(async () => {
-      const { run: found } = await ask(bus, findJobRun('alerts'), { id })
-      return found?.finished_at ? found : undefined
-    }, 60_000)
-  }
-  async function queue(job: Job, args: Record<string, unknown>) {
-    const id = newId()
-    await ask(bus, startJob('alerts'), { id, job: job.name, args })
-    return id
-  }
+  const { queue, runJob } = jobsOf(bus)
   return {
-    ...{
-      ...auth,
-      sandbox,
-      world,
-      hook: world.webhooks[0] as NonNullable<typeof world.webhooks>[0],
-    },
+    ...{ ...auth, sandbox, world, hook },
     ...{ files, clock, settings, db, bus, officer, webhook_url, params, runJob, queue },
     put: (body: NewFeed, key = 'jobs', id = 1) =>
       officer(id).call(putFeed, { params: { org: `org${id}`, key }, body }),
@@ -120,6 +116,7 @@ export async function testAlerts(t: Test, more: Env = {}) {
       }),
     run: (args: Record<string, unknown> = {}) =>
       runJob(runFeed, { org_id: 1, key: 'jobs', ...args }),
+    remove: () => officer().call(deleteFeed, { params }),
     async history() {
       const reply = await officer().call(getFeedHistory, { params })
       if (reply.status !== 200) throw new Error(`history: ${reply.status}`)
@@ -129,10 +126,26 @@ export async function testAlerts(t: Test, more: Env = {}) {
     async replica() {
       const second = await start(readConfig(settings), now)
       cleanUp(t, () => second[Symbol.asyncDispose]())
-      return second
     },
     stop: () => alerts[Symbol.asyncDispose](),
   }
+}
+
+function jobsOf(bus: Bus) {
+  async function queue(job: Job, args: Record<string, unknown> = {}) {
+    const id = newId()
+    await ask(bus, startJob('alerts'), { id, job: job.name, args })
+    return id
+  }
+  /** Starts a job, and answers its run once it is over. */
+  async function runJob(job: Job, args: Record<string, unknown> = {}) {
+    const id = await queue(job, args)
+    return until(async () => {
+      const { run: found } = await ask(bus, findJobRun('alerts'), { id })
+      return found?.finished_at ? found : undefined
+    }, 60_000)
+  }
+  return { queue, runJob }
 }
 
 export type TestAlerts = Awaited<ReturnType<typeof testAlerts>>
@@ -142,6 +155,8 @@ async function testAuth(t: Test, url: string) {
   /** By org and name. */
   const secrets = new Map<string, string>()
   const state = { off: false, keyUnset: false }
+  const held = { asked: Promise.withResolvers<void>(), until: Promise.resolve() as Promise<void> }
+  let letGo = () => {}
   const bus = await busAs(t, { url, peer: 'auth' })
   const place = (org: number, key: string) => `${org} ${webhookSecret(key)}`
   answer(bus, findOrg, async (args) => ({
@@ -161,6 +176,8 @@ async function testAuth(t: Test, url: string) {
     return { keys: own.map((name) => name.slice(place(org_id, '').length)) }
   })
   answer(bus, findSecrets('alerts'), async ({ org_id, names }) => {
+    held.asked.resolve()
+    await held.until
     const found = names.flatMap((name) => {
       const value = secrets.get(`${org_id} ${name}`)
       return value === undefined ? [] : [[name, value] as const]
@@ -168,7 +185,15 @@ async function testAuth(t: Test, url: string) {
     return { secrets: Object.fromEntries(found) }
   })
   await bus.nats.flush()
-  return { secrets, state, authBus: bus }
+  /** Keeps whoever asks for a value waiting; resolves once somebody does. */
+  function holdSecrets() {
+    const gate = Promise.withResolvers<void>()
+    held.asked = Promise.withResolvers<void>()
+    held.until = gate.promise
+    letGo = gate.resolve
+    return held.asked.promise
+  }
+  return { secrets, state, authBus: bus, holdSecrets, letSecretsGo: () => letGo() }
 }
 
 const keyUnset = () => new AppError('unavailable', 'secrets_key.unset', 'Set SECRETS_KEY')

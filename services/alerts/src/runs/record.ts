@@ -29,7 +29,7 @@ export function record(
       fresh += await insert(
         trx,
         lease.id,
-        batch.map((item) => rowOf(item, news(item))),
+        batch.map((item, n) => rowOf(item, news(item), n)),
         now,
       )
     }
@@ -44,7 +44,8 @@ export function record(
   })
 }
 
-const rowOf = (item: Found, isNews: boolean) => ({
+const rowOf = (item: Found, isNews: boolean, place: number) => ({
+  place,
   id: newId(),
   key: item.key,
   title: item.title.slice(0, MOST_TITLE),
@@ -62,8 +63,8 @@ async function insert(trx: Trx, feedId: string, rows: ReturnType<typeof rowOf>[]
   const { rows: written } = await sql<{ state: string; made: boolean }>`
     insert into items (id, feed_id, key, title, url, embed, state, created_at, listed_at)
     select id, ${feedId}, key, title, url, embed, state, ${now}, ${now}
-    from json_to_recordset(${JSON.stringify(rows, storable)}::json) with ordinality
-      as row (id uuid, key text, title text, url text, embed json, state text, place bigint)
+    from json_to_recordset(${JSON.stringify(rows, storable)}::json)
+      as row (id uuid, key text, title text, url text, embed json, state text, place integer)
     order by place
     on conflict (feed_id, key) do update set listed_at = excluded.listed_at
     returning state, xmax = 0 as made`.execute(trx)
