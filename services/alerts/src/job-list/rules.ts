@@ -6,6 +6,8 @@ import type { Row } from './table.ts'
 
 /** What tells where a visitor came from, and not where the job is (decisions.md § 7). */
 const TRACKING = /^(utm_.*|ref|source|gh_src|fbclid|gclid)$/i
+/** The same behind a #, where lists that add it to the end of a link put it. */
+const TRACKING_BEHIND = /[&?]?\b(utm_\w*|ref|source|gh_src|fbclid|gclid)=[^&]*/gi
 /** Marks beside names, such as those of visas: they come and go. */
 const MARKS = /\p{Extended_Pictographic}|\p{Regional_Indicator}|\u{FE0F}|\u{200D}/gu
 /** Locations that are named; of the others only how many. */
@@ -16,6 +18,7 @@ export function withoutTracking(link: string): string {
   const url = new URL(link)
   for (const name of [...url.searchParams.keys()])
     if (TRACKING.test(name)) url.searchParams.delete(name)
+  url.hash = url.hash.replace(TRACKING_BEHIND, '')
   return url.href
 }
 

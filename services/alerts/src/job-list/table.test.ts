@@ -102,6 +102,7 @@ test('tracking parameters are removed, and others stay', () => {
   const link =
     'https://j.test/a?utm_source=x&id=7&ref=y&source=z&gh_src=1&fbclid=2&gclid=3&gh_jid=9'
   assert.equal(withoutTracking(link), 'https://j.test/a?id=7&gh_jid=9')
+  assert.equal(withoutTracking('https://j.test/#id=7&utm_source=x'), 'https://j.test/#id=7')
 })
 
 test('closed, old and linkless rows do not go out, unless the feed says so', () => {
