@@ -1,6 +1,9 @@
 import * as agentsConfig from '@guildhall/agents/config'
 import * as agentsDb from '@guildhall/agents/db'
 import * as agents from '@guildhall/agents/main'
+import * as alertsConfig from '@guildhall/alerts/config'
+import * as alertsDb from '@guildhall/alerts/db'
+import * as alerts from '@guildhall/alerts/main'
 import * as authConfig from '@guildhall/auth/config'
 import * as authDb from '@guildhall/auth/db'
 import * as auth from '@guildhall/auth/main'
@@ -60,4 +63,5 @@ export const parts: Record<Service, Part> = {
   mcp: part(mcpConfig, mcpDb, mcp),
   store: part(storeConfig, storeDb, store),
   calendar: part(calendarConfig, calendarDb, calendar),
+  alerts: part(alertsConfig, alertsDb, alerts),
 }

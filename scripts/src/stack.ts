@@ -213,6 +213,10 @@ function sandboxSettings(
     NOTES_API_URL: sandbox.notesUrl,
     GOOGLE_CALENDAR_URL: sandbox.calendarUrl,
     GOOGLE_TOKEN_URL: sandbox.calendarTokenUrl,
+    ALERTS_WEBHOOK_ORIGINS: new URL(sandbox.chatWebhooksUrl).origin,
+    ALERTS_HACKCLUB_URL: `${sandbox.hackathonsUrl}/hackclub`,
+    ALERTS_EURO_HACKATHONS_URL: `${sandbox.hackathonsUrl}/euro`,
+    ALERTS_HACKALIST_URL: `${sandbox.hackathonsUrl}/hackalist`,
   }
 }
 

@@ -90,5 +90,6 @@ export async function testSettings(t: Pick<TestContext, 'after'>) {
     MCP_PORT: '0',
     STORE_PORT: '0',
     CALENDAR_PORT: '0',
+    ALERTS_PORT: '0',
   }
 }

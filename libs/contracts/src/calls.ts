@@ -1,4 +1,6 @@
 import * as accounts from './accounts.ts'
+import * as alertWebhooks from './alert-webhooks.ts'
+import * as alerts from './alerts.ts'
 import * as apps from './apps.ts'
 import * as auth from './auth.ts'
 import * as calendar from './calendar.ts'
@@ -12,6 +14,7 @@ import * as knowledgeSettings from './knowledge-settings.ts'
 import * as members from './members.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
+import * as packFeeds from './pack-feeds.ts'
 import * as packs from './packs.ts'
 import * as podSessions from './pod-sessions.ts'
 import * as pointImports from './point-imports.ts'
@@ -39,6 +42,9 @@ const values = [
   pointImports,
   storeMembers,
   calendar,
+  alerts,
+  alertWebhooks,
+  packFeeds,
   ops,
   tool,
 ].flatMap((domain) => Object.values<unknown>(domain))

@@ -6,6 +6,7 @@ import * as agentPending from './agent-pending.ts'
 import * as agentProfile from './agent-profile.ts'
 import * as agentSelf from './agent-self.ts'
 import * as agentTurns from './agent-turns.ts'
+import * as alerts from './alerts.ts'
 import * as appTokens from './app-tokens.ts'
 import * as auth from './auth.ts'
 import { subjectOfCall } from './call.ts'
@@ -45,6 +46,7 @@ const domains = [
   agentProfile,
   agentSelf,
   agentTurns,
+  alerts,
   appTokens,
   auth,
   cliTokens,

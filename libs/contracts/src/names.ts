@@ -8,6 +8,7 @@ export const services = [
   'mcp',
   'store',
   'calendar',
+  'alerts',
 ] as const
 export type Service = (typeof services)[number]
 
@@ -21,6 +22,7 @@ export const defaultPorts: Record<Service, number> = {
   mcp: 4006,
   store: 4007,
   calendar: 4008,
+  alerts: 4009,
 }
 
 /** Everybody who connects to NATS, each as a user of its own. */

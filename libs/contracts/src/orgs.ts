@@ -168,7 +168,7 @@ export const findOrg = call({
   service: 'auth',
   name: 'find_org',
   summary: 'An active org by its prefix or id',
-  callers: ['gateway', 'knowledge', 'ops', 'compute', 'store', 'calendar'],
+  callers: ['gateway', 'knowledge', 'ops', 'compute', 'store', 'calendar', 'alerts'],
   args: z.union([z.object({ prefix: z.string() }), z.object({ id: z.int() })]),
   reply: z.object({ org: OrgForServices.nullable() }),
 })

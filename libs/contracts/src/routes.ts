@@ -5,6 +5,7 @@ import * as agentPending from './agent-pending.ts'
 import * as agentProfile from './agent-profile.ts'
 import * as agentSelf from './agent-self.ts'
 import * as agentTurns from './agent-turns.ts'
+import * as alerts from './alerts.ts'
 import * as appTokens from './app-tokens.ts'
 import * as apps from './apps.ts'
 import * as appsDashboard from './apps-dashboard.ts'
@@ -71,6 +72,7 @@ const domains = {
   storeProducts,
   storeOrders,
   calendar,
+  alerts,
   ops,
   mcp,
 }

@@ -88,7 +88,11 @@ export type DeclaredSecret = keyof typeof secrets
 /** Secrets that an org names itself, by how their names begin. */
 export const secretPrefixes = {
   app_: { description: 'For the environment of an app', kind: 'text', readers: ['compute'] },
-  alert_webhook_: { description: 'Chat webhook of an alert feed', kind: 'url', readers: [] },
+  alert_webhook_: {
+    description: 'Chat webhook of an alert feed',
+    kind: 'url',
+    readers: ['alerts'],
+  },
 } as const satisfies Record<string, SecretInfo>
 
 const OWN_NAME = /^(app_|alert_webhook_)[a-z0-9_-]{1,60}$/

@@ -19,6 +19,7 @@ test('what changes something for good, or costs money, is a tool that asks for c
   assert.deepEqual(asks, [
     'knowledge.delete_source',
     'knowledge.reindex',
+    'alerts.delete',
     'apps.delete',
     'apps.rollback',
     'apps.deploy',

@@ -1,3 +1,12 @@
+import {
+  deleteFeed,
+  getFeed,
+  getFeedHistory,
+  listFeeds,
+  listPresets,
+  putFeed,
+  runFeedNow,
+} from './alerts.ts'
 import { deleteApp, deployApp, getApp, listApps, putApp, rollBackApp } from './apps.ts'
 import { getOrgApp } from './apps-dashboard.ts'
 import { listEvents, syncCalendar } from './calendar.ts'
@@ -69,6 +78,17 @@ export const tools: readonly Tool[] = [
     scope: 'calendar:manage',
     route: syncCalendar,
     without: ['wait', 'force'],
+  }),
+  tool({ name: 'alerts.list', scope: 'alerts:manage', route: listFeeds }),
+  tool({ name: 'alerts.presets', scope: 'alerts:manage', route: listPresets }),
+  tool({ name: 'alerts.history', scope: 'alerts:manage', route: getFeedHistory }),
+  tool({ name: 'alerts.save', scope: 'alerts:manage', route: putFeed }),
+  tool({ name: 'alerts.run', scope: 'alerts:manage', route: runFeedNow }),
+  tool({
+    name: 'alerts.delete',
+    scope: 'alerts:manage',
+    route: deleteFeed,
+    confirm: { shows: getFeed },
   }),
 
   tool({ name: 'apps.list', scope: 'apps:read', route: listApps }),

@@ -7,9 +7,11 @@ import { calendarRoutes } from './calendar/routes.ts'
 import { chatApi } from './chat/api.ts'
 import { authorizePage } from './chat/authorize.ts'
 import { createGrants } from './chat/grants.ts'
+import { webhookRoutes } from './chat/webhooks.ts'
 import { clientPage } from './client-page.ts'
 import { createModel } from './embeddings/model.ts'
 import { embeddingRoutes } from './embeddings/routes.ts'
+import { hackathonRoutes } from './hackathons/routes.ts'
 import { createIdentity, type Identity, identityRoutes } from './identity/routes.ts'
 import { notesRoutes } from './notes/routes.ts'
 import { createPods } from './podhost/pods.ts'
@@ -66,6 +68,9 @@ export interface Sandbox {
   /** What CODEHOST_RAW_URL and APPS_PROXY_URL must be. */
   codeHostRawUrl: string
   appsProxyUrl: string
+  /** Where webhooks lead, and what the settings of the hackathon sources must be. */
+  chatWebhooksUrl: string
+  hackathonsUrl: string
   /** Loads the embedding model ahead of its first use. */
   warm(): Promise<void>
   stop(): Promise<void>
@@ -90,6 +95,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   authorizePage(app, { world, grants, redirectUris })
   const chatRequests = new Map<string, number>()
   chatApi(app, { world, grants }, chatRequests)
+  webhookRoutes(app, { world })
+  hackathonRoutes(app, { world })
   embeddingRoutes(app, { world, model })
   accountRoutes(app, { world })
   notesRoutes(app, { world })
@@ -122,6 +129,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     calendarTokenUrl: `${url}/google/token`,
     codeHostRawUrl: `${url}/code-host-raw`,
     appsProxyUrl: `${url}/podhost/proxy/{pod}/{port}`,
+    chatWebhooksUrl: `${url}/chat/api/webhooks`,
+    hackathonsUrl: `${url}/hackathons`,
     warm: () => model.warm(),
     async stop() {
       await Promise.all([app.close().then(() => pods.stop()), model.stop()])

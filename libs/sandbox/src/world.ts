@@ -16,12 +16,44 @@ export interface World {
   keys: { podhost: string; codeHost: string; notes: string }
   /** Repositories of the code host; a private one is seen with its key alone. */
   repos: Repo[]
+  /** Webhooks of the chat platform's channels. */
+  webhooks?: ChatWebhook[]
+  /** What the sources of hackathons answer, by path: `hackclub`, `euro`, `hackalist/2026/02.json`; 404 where nothing is said. */
+  hackathons?: Record<string, unknown>
   /** Keys of more accounts at the pod host; each sees its own pods alone. */
   otherPodhostKeys?: string[] | undefined
   /** Requests to the pod host that its fault `slow` has held up so far. */
   podhostHeld?: number
   /** The key that the embeddings service asks for; any or none will do where nothing is said. */
   embeddingsKey?: string | undefined
+}
+
+export interface ChatWebhook {
+  id: string
+  token: string
+  /** What was posted, oldest first. */
+  messages: {
+    at: number
+    embeds?:
+      | {
+          title?: string | undefined
+          url?: string | undefined
+          fields?: { name: string; value: string }[] | undefined
+          footer?: { text: string } | undefined
+        }[]
+      | undefined
+    allowed_mentions?: { parse: string[] } | undefined
+  }[]
+  /** Requests so far. */
+  asked: number
+  /**
+   * `hangs` never answers, `drops` ends the connection; `fails_after` and `hangs_after` keep the message and
+   * answer 500, or nothing.
+   */
+  fault?: 'rate_limited' | 'hangs' | 'drops' | 'fails_after' | 'hangs_after' | undefined
+  /** So many requests are answered 429. */
+  limitedFor?: number
+  retryAfterSeconds?: number
 }
 
 export interface Repo {

@@ -26,6 +26,7 @@ import { everyOrg, orgById, orgByPrefix, publisherIds } from './orgs/queries.ts'
 import { orgRef, shownOrg } from './orgs/rules.ts'
 import { switchModulesOf } from './orgs/switch-modules.ts'
 import { openSecretsFor } from './secrets/open.ts'
+import { answerWebhookCalls } from './secrets/webhooks.ts'
 import { isRevokedToken } from './token-pairs/queries.ts'
 
 const OPERATOR = { source: 'cli', actor_kind: 'operator', actor_id: null } as const
@@ -71,6 +72,7 @@ export function answerCalls(deps: Deps) {
     const token = { id, name, kind, scopes, limits, expires_at, member: memberOf(row) }
     return { token: { ...token, org: orgRef(org) } }
   })
+  answerWebhookCalls(deps)
   answerLimitCalls(deps)
   answer(bus, findSession, async ({ value }) => {
     const row = await sessionOf(db, value, { secretKey: deps.config.SECRET_KEY, now: now() })

@@ -4,6 +4,7 @@ import { embedTexts } from '@guildhall/contracts/embeddings'
 import { findRebuild } from '@guildhall/contracts/knowledge'
 import { findKnowledgeSettings } from '@guildhall/contracts/knowledge-settings'
 import { purgeOrgOf } from '@guildhall/contracts/orgs'
+import { listPackFeeds } from '@guildhall/contracts/pack-feeds'
 import type { Deps } from './deps.ts'
 import { embedFor } from './embeddings/embed.ts'
 import { rebuildProgress } from './indexing/rebuild.ts'
@@ -20,5 +21,8 @@ export function answerCalls(bus: Bus, deps: Deps) {
     own: await ownSettings(deps.db, org_id),
   }))
   answer(bus, embedTexts, async (asked) => ({ embedded: await embedFor(deps, asked) }))
+  answer(bus, listPackFeeds, async () => ({
+    feeds: deps.packs.flatMap(({ name, feeds }) => feeds.map((feed) => ({ pack: name, ...feed }))),
+  }))
   answer(bus, findRebuild, async () => ({ rebuild: await rebuildProgress(deps.db) }))
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { World } from '../world.ts'
+import type { Repo, World } from '../world.ts'
 
 type Named = { Params: { owner: string; name: string; '*': string } }
 
@@ -45,12 +45,22 @@ export function repoRoutes(app: FastifyInstance, { world }: { world: World }) {
     return reply.type('application/vnd.github.raw+json; charset=utf-8').send(text)
   })
   app.get<Named>('/code-host-raw/:owner/:name/*', (req, reply) => {
-    const [sha = '', ...path] = req.params['*'].split('/')
     const repo = named(req)
-    const text = repo?.private ? undefined : repo?.files[sha]?.[path.join('/')]
+    const text = repo?.private ? undefined : repo && fileAt(repo, req.params['*'])
     if (text === undefined) return reply.code(404).type('text/plain').send('404: Not Found')
     return reply.type('text/plain; charset=utf-8').send(text)
   })
+}
+
+/** A file by `<commit, branch or tag>/<path>`; names of branches may hold slashes. */
+function fileAt({ refs, files }: Repo, place: string): string | undefined {
+  const parts = place.split('/')
+  for (let n = 1; n < parts.length; n++) {
+    const ref = parts.slice(0, n).join('/')
+    const text = files[refs[ref] ?? ref]?.[parts.slice(n).join('/')]
+    if (text !== undefined) return text
+  }
+  return undefined
 }
 
 const refuse = (reply: FastifyReply, status: number, message: string) =>

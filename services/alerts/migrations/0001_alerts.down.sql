@@ -1,0 +1,3 @@
+drop table alert_runs;
+drop table items;
+drop table feeds;
