@@ -21,20 +21,30 @@ export interface Passage {
   public: boolean
 }
 
-/** Those of the index's hits that are still what the database holds and the org may see, in no order. */
+/**
+ * Those of the index's hits that are still what the database holds and the org may see, in no order. The passages are read
+ * first and by their ids: left to itself, Postgres starts from the sources of the org and reads every passage of theirs.
+ */
 export function visiblePassages(
   db: Db,
   { org, publishers, category }: Omit<Scope, 'limit'>,
   ids: string[],
 ): Promise<Passage[]> {
   let query = db
-    .selectFrom('chunks')
+    .with(
+      (as) => as('hits').materialized(),
+      (qb) =>
+        qb
+          .selectFrom('chunks')
+          .select(['id', 'version_id', 'ordinal', 'level', 'parent_ordinal', 'place', 'content'])
+          .where('id', '=', sql<string>`any(${ids}::uuid[])`),
+    )
+    .selectFrom('hits')
     .innerJoin('versions', 'versions.id', 'version_id')
     .innerJoin('sources', 'sources.current_version_id', 'versions.id')
-    .select(['chunks.id', 'version_id', 'ordinal', 'level', 'parent_ordinal', 'place', 'content'])
+    .select(['hits.id', 'version_id', 'ordinal', 'level', 'parent_ordinal', 'place', 'content'])
     .select(['fetched_at', 'key', 'sources.title', 'sources.url'])
     .select(['sources.category', 'sources.public'])
-    .where('chunks.id', '=', sql<string>`any(${ids}::uuid[])`)
     .where((where) =>
       where.or([
         where('org_id', '=', org),
