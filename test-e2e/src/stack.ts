@@ -2,14 +2,18 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { TEST_INTERNAL_KEY, testEnvironment } from '@guildhall/bus/testing'
+import { migratedDatabase, TEST_INTERNAL_KEY, testEnvironment } from '@guildhall/bus/testing'
 import type { MachineToken, Scope } from '@guildhall/contracts/tokens'
-import { testDatabase } from '@guildhall/db/testing'
 import { PROGRAMS } from '@guildhall/sandbox/testing'
+import { parts } from '@guildhall/scripts/services'
 import { startStack } from '@guildhall/scripts/stack'
 import type { Env } from '@guildhall/service/config'
 import { cleanUp } from '@guildhall/service/testing'
 import { clientOf, machineTokenOf, orgIdOf, signIn } from './people.ts'
+
+const migrations = Object.fromEntries(
+  Object.entries(parts).map(([service, part]) => [service, part.migrations]),
+)
 
 export type TestStack = Awaited<ReturnType<typeof testStack>>
 
@@ -17,7 +21,7 @@ export type TestStack = Awaited<ReturnType<typeof testStack>>
 export async function testStack(t: Pick<TestContext, 'after'>, env: Env = {}, now?: () => Date) {
   const home = await mkdtemp(join(tmpdir(), 'guildhall-test-e2e-'))
   cleanUp(t, () => rm(home, { recursive: true, force: true }))
-  const DATABASE_URL = await testDatabase(t)
+  const DATABASE_URL = await migratedDatabase(t, migrations)
   const base = { PORT: '0', LOG_LEVEL: 'fatal', DATABASE_URL, INTERNAL_KEY: TEST_INTERNAL_KEY }
   const settings = { ...(await testEnvironment()), ...base, ...env }
   const stack = await startStack({ home, env: settings, programs: PROGRAMS, ...(now && { now }) })

@@ -1,10 +1,12 @@
+import { hash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import type { Peer } from '@guildhall/contracts/names'
+import type { Peer, Service } from '@guildhall/contracts/names'
 import { migrateUp } from '@guildhall/db/migrate'
 import { openDb } from '@guildhall/db/open'
+import { provision, roleUrl } from '@guildhall/db/provision'
 import { testDatabase } from '@guildhall/db/testing'
 import { createLog, type Log } from '@guildhall/service/log'
 import { cleanUp } from '@guildhall/service/testing'
@@ -65,9 +67,36 @@ export async function testOutbox(t: Pick<TestContext, 'after'>) {
   return owner
 }
 
-/** What a service needs to start in a test: its own database, broker with streams, and free ports. */
-export async function testSettings(t: Pick<TestContext, 'after'>) {
-  const [DATABASE_URL, { url: NATS_URL }] = await Promise.all([testDatabase(t), testBroker(t)])
+/** The owner's URL of a database with the schemas of services, by the folders of their migrations. */
+export function migratedDatabase(
+  t: Pick<TestContext, 'after'>,
+  migrations: Readonly<Partial<Record<Service, string>>>,
+): Promise<string> {
+  const parts = Object.entries(migrations)
+  return testDatabase(t, {
+    name: `template_${hash('sha256', Object.keys(migrations).join(' ')).slice(0, 16)}`,
+    async prepare(owner) {
+      for (const [schema, folder] of parts) {
+        await provision(owner, schema, TEST_INTERNAL_KEY)
+        const url = roleUrl(owner, schema, TEST_INTERNAL_KEY)
+        await migrateUp({ url, schema, folders: [busMigrations, folder] })
+      }
+    },
+  })
+}
+
+/**
+ * What a service needs to start in a test: its own database, which its migrations have made, a broker with
+ * streams, and free ports.
+ */
+export async function testSettings(
+  t: Pick<TestContext, 'after'>,
+  migrations: Readonly<Partial<Record<Service, string>>>,
+) {
+  const [DATABASE_URL, { url: NATS_URL }] = await Promise.all([
+    migratedDatabase(t, migrations),
+    testBroker(t),
+  ])
   const ops = await connectBus({
     peer: 'ops',
     url: NATS_URL,

@@ -24,14 +24,47 @@ export async function startTestPostgres() {
   return { url: postgres.url, stop }
 }
 
-/** The owner's URL of a new, empty database that is dropped after the test. */
-export async function testDatabase(t: Pick<TestContext, 'after'>): Promise<string> {
+/** What a test's database is a copy of: made by `prepare`, the first time in a run that somebody asks for the name. */
+export interface Template {
+  name: string
+  prepare(url: string): Promise<void>
+}
+
+/** The owner's URL of a new database, empty or a copy of `template`, that is dropped after the test. */
+export async function testDatabase(
+  t: Pick<TestContext, 'after'>,
+  template?: Template,
+): Promise<string> {
   const server = await testServer(t)
   const name = `test_${newId().replaceAll('-', '')}`
-  await runOn(server, `create database ${name}`)
+  const from = template && process.env[TEST_POSTGRES_URL] ? await made(server, template) : undefined
+  await runOn(server, `create database ${name} ${from ? `template ${from}` : ''}`)
   cleanUp(t, () => runOn(server, `drop database ${name} with (force)`))
+  return urlOf(server, name)
+}
+
+/** The template's database. Of many test files that ask at once, one makes it. */
+async function made(server: string, { name, prepare }: Template): Promise<string> {
+  const client = new Client({ connectionString: server })
+  await client.connect()
+  try {
+    await client.query(`select pg_advisory_lock(hashtext($1))`, [name]) // until the end of the connection
+    const found = await client.query(`select from pg_database where datname = $1`, [name])
+    if (found.rowCount) return name
+    const unfinished = `${name}_unfinished`
+    await client.query(`drop database if exists ${unfinished} with (force)`)
+    await client.query(`create database ${unfinished}`)
+    await prepare(urlOf(server, unfinished))
+    await client.query(`alter database ${unfinished} rename to ${name}`)
+    return name
+  } finally {
+    await client.end()
+  }
+}
+
+function urlOf(server: string, database: string) {
   const url = new URL(server)
-  url.pathname = name
+  url.pathname = database
   return url.href
 }
 

@@ -12,7 +12,7 @@ import { AppError } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
 import { cleanUp, clientAs, until } from '@guildhall/service/testing'
 import { readConfig } from './config.ts'
-import type { Tables } from './db.ts'
+import { migrations, type Tables } from './db.ts'
 import { start } from './main.ts'
 
 type Test = Pick<TestContext, 'after'>
@@ -31,7 +31,11 @@ const orgOf = (id: number) => ({
 export async function testAgents(t: Test, more: Env = {}) {
   const clock = { ahead: 0 }
   const now = () => new Date(Date.now() + clock.ahead)
-  const settings = { ...(await testSettings(t)), SECRETS_KEY: '33'.repeat(32), ...more }
+  const settings = {
+    ...(await testSettings(t, { agents: migrations })),
+    SECRETS_KEY: '33'.repeat(32),
+    ...more,
+  }
   const { DATABASE_URL, INTERNAL_KEY, NATS_URL } = settings
   const outside = await testOutside(t, NATS_URL)
   const agents = await start(readConfig(settings), now)

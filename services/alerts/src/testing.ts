@@ -28,7 +28,7 @@ import { AppError } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
 import { cleanUp, clientAs, until } from '@guildhall/service/testing'
 import { readConfig } from './config.ts'
-import type { Tables } from './db.ts'
+import { migrations, type Tables } from './db.ts'
 import { start } from './main.ts'
 
 type Test = Pick<TestContext, 'after'>
@@ -83,7 +83,7 @@ export async function testAlerts(t: Test, more: Env = {}) {
   const now = () => new Date(Date.now() + clock.ahead)
   const { hackathonsUrl } = sandbox
   const settings = {
-    ...(await testSettings(t)),
+    ...(await testSettings(t, { alerts: migrations })),
     ALERTS_WEBHOOK_ORIGINS: `${sandbox.url},https://discord.com`,
     CODEHOST_RAW_URL: sandbox.codeHostRawUrl,
     ALERTS_HACKCLUB_URL: `${hackathonsUrl}/hackclub`,

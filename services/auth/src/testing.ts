@@ -9,7 +9,7 @@ import { startSandbox } from '@guildhall/sandbox/sandbox'
 import type { Identity } from '@guildhall/service/caller-token'
 import { cleanUp, clientAs } from '@guildhall/service/testing'
 import { readConfig } from './config.ts'
-import type { Tables } from './db.ts'
+import { migrations, type Tables } from './db.ts'
 import { start } from './main.ts'
 
 const BASE_URL = 'http://127.0.0.1:1'
@@ -28,7 +28,7 @@ export async function testAuth(t: Pick<TestContext, 'after'>, more: Record<strin
     log: quietLog,
   })
   cleanUp(t, () => sandbox.stop())
-  const shared = await testSettings(t)
+  const shared = await testSettings(t, { auth: migrations })
   const { clientId, clientSecret, botToken } = world.application
   const settings = {
     ...shared,

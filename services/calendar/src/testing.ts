@@ -15,7 +15,7 @@ import type { Env } from '@guildhall/service/config'
 import { newId } from '@guildhall/service/id'
 import { cleanUp, clientAs } from '@guildhall/service/testing'
 import { readConfig } from './config.ts'
-import type { Tables } from './db.ts'
+import { migrations, type Tables } from './db.ts'
 import { start } from './main.ts'
 
 type Test = Pick<TestContext, 'after'>
@@ -27,7 +27,10 @@ export const GOOGLE_ID = 'club@group.calendar.google.com'
  * starts it in another way.
  */
 export async function testCalendar(t: Test, more: Env = {}, begin?: (env: Env) => Promise<string>) {
-  const [common, sandbox] = await Promise.all([testSettings(t), testSandbox(t)])
+  const [common, sandbox] = await Promise.all([
+    testSettings(t, { calendar: migrations }),
+    testSandbox(t),
+  ])
   const { world } = sandbox
   const settings: Record<string, string | undefined> & typeof common = {
     ...common,

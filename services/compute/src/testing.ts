@@ -16,7 +16,7 @@ import type { Env } from '@guildhall/service/config'
 import { newId } from '@guildhall/service/id'
 import { cleanUp, clientAs, until } from '@guildhall/service/testing'
 import { readConfig } from './config.ts'
-import type { Tables } from './db.ts'
+import { migrations, type Tables } from './db.ts'
 import { start } from './main.ts'
 import { PODHOST_KEY, testPodhost } from './testing-podhost.ts'
 
@@ -30,7 +30,7 @@ export async function testCompute(t: Test, more: Env = {}) {
   const now = () => new Date(Date.now() + clock.ahead)
   const { world, url: PODHOST_API_URL } = await testPodhost(t)
   const settings = {
-    ...(await testSettings(t)),
+    ...(await testSettings(t, { compute: migrations })),
     SECRETS_KEY: '33'.repeat(32),
     COMPUTE_POD_IMAGE: 'guildhall/pod:1',
     PODHOST_API_URL,

@@ -20,7 +20,7 @@ import { cleanUp, clientAs, until } from '@guildhall/service/testing'
 import type { OrgSecrets } from './clients/org-secrets.ts'
 import { readConfig } from './config.ts'
 import type { Bounds } from './crawls/fetch.ts'
-import type { Tables } from './db.ts'
+import { migrations, type Tables } from './db.ts'
 import { start } from './main.ts'
 
 /** Here URLs of officers and pages may be of this host, which all names under test have. */
@@ -39,7 +39,11 @@ type Test = Pick<TestContext, 'after'>
 export async function knowledgeSettings(t: Test, more: Env = {}) {
   const dir = await mkdtemp(join(tmpdir(), 'guildhall-test-index-'))
   cleanUp(t, () => rm(dir, { recursive: true, force: true }))
-  return { ...(await testSettings(t)), KNOWLEDGE_INDEX_DIR: join(dir, 'index'), ...more }
+  return {
+    ...(await testSettings(t, { knowledge: migrations })),
+    KNOWLEDGE_INDEX_DIR: join(dir, 'index'),
+    ...more,
+  }
 }
 
 /** knowledge on its own database, broker and index, or on those of `settings`. */

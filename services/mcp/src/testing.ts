@@ -9,14 +9,14 @@ import type { Identity } from '@guildhall/service/caller-token'
 import type { Env } from '@guildhall/service/config'
 import { cleanUp, clientAs } from '@guildhall/service/testing'
 import { readConfig } from './config.ts'
-import type { Tables } from './db.ts'
+import { migrations, type Tables } from './db.ts'
 import { start } from './main.ts'
 
 type Test = Pick<TestContext, 'after'>
 
 /** mcp on its own database and broker. What the others would answer, tests answer as them, over NATS. */
 export async function testMcp(t: Test, more: Env = {}) {
-  const settings = { ...(await testSettings(t)), ...more }
+  const settings = { ...(await testSettings(t, { mcp: migrations })), ...more }
   const { DATABASE_URL, INTERNAL_KEY, NATS_URL: url } = settings
   const access = { connected: ['podhost'], limits: {} as TokenLimits | null }
   const auth = await busAs(t, { url, peer: 'auth' })

@@ -5,12 +5,12 @@ import { roleUrl } from '@guildhall/db/provision'
 import type { Identity } from '@guildhall/service/caller-token'
 import { cleanUp, clientAs } from '@guildhall/service/testing'
 import { readConfig } from './config.ts'
-import type { Tables } from './db.ts'
+import { migrations, type Tables } from './db.ts'
 import { start } from './main.ts'
 
 /** ops on its own database and broker. */
 export async function testOps(t: Pick<TestContext, 'after'>) {
-  const settings = await testSettings(t)
+  const settings = await testSettings(t, { ops: migrations })
   const ops = await start(readConfig(settings))
   const url = roleUrl(settings.DATABASE_URL, 'ops', settings.INTERNAL_KEY)
   const db = openDb<Tables>({ url, schema: 'ops', log: quietLog })

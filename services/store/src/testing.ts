@@ -14,7 +14,7 @@ import type { Env } from '@guildhall/service/config'
 import { newId } from '@guildhall/service/id'
 import { cleanUp, clientAs } from '@guildhall/service/testing'
 import { readConfig } from './config.ts'
-import type { Tables } from './db.ts'
+import { migrations, type Tables } from './db.ts'
 import { start } from './main.ts'
 
 type Test = Pick<TestContext, 'after'>
@@ -23,7 +23,11 @@ export const CHAT = '20002'
 
 /** The store on its own database and broker, with an auth that knows OFFICER and whoever is in `linked`. */
 export async function testStore(t: Test, more: Env = {}) {
-  const settings = { ...(await testSettings(t)), ACCESS_ENFORCE: 'true', ...more }
+  const settings = {
+    ...(await testSettings(t, { store: migrations })),
+    ACCESS_ENFORCE: 'true',
+    ...more,
+  }
   const { DATABASE_URL, INTERNAL_KEY, NATS_URL } = settings
   const linked = await testAuth(t, NATS_URL)
   const store = await start(readConfig(settings))

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, ask } from '@guildhall/bus/calls'
 import { busAs } from '@guildhall/bus/testing'
+import { type Service, services } from '@guildhall/contracts/names'
 import { endPods, forgetOrgOf, purgeOrg, purgeOrgOf } from '@guildhall/contracts/orgs'
 import { findSecrets, putSecret } from '@guildhall/contracts/secrets'
 import { addOrg, deactivateOrg } from '@guildhall/contracts/superadmin'
@@ -12,6 +13,11 @@ import { callerOf, officer, testAuth } from '../testing.ts'
 
 const superadmin = { kind: 'superadmin' as const, ...callerOf(people.superadmin) }
 
+type Other = Exclude<Service, 'auth'>
+/** Whoever keeps something of an org besides auth. */
+const others = services.filter((service): service is Other => service !== 'auth')
+const unbroken = others.filter((service) => service !== 'knowledge')
+
 /** A deactivated org with a secret and a token, and the other services over the broker. */
 async function deactivated(t: Parameters<typeof busAs>[0]) {
   const auth = await testAuth(t)
@@ -19,7 +25,7 @@ async function deactivated(t: Parameters<typeof busAs>[0]) {
   const asked: string[] = []
   const broken = new Set<string>()
   const pods = { left: [] as string[], keys: [] as (string | undefined)[] }
-  for (const service of ['knowledge', 'ops', 'compute', 'agents', 'mcp', 'store'] as const) {
+  for (const service of others) {
     const bus = await busAs(t, { url: settings.NATS_URL, peer: service })
     if (service === 'compute')
       answer(bus, endPods, async ({ org_id }) => {
@@ -67,15 +73,13 @@ test('a deactivation tells every service and names who did not hear it', async (
       200,
       {
         deactivated: true,
-        acknowledged: ['ops', 'compute', 'agents', 'mcp', 'store'],
+        acknowledged: unbroken,
         missing: [{ service: 'knowledge', reason: 'it is broken' }],
       },
     ],
   )
-  const heard = ['agents', 'compute', 'mcp', 'ops', 'store'].map(
-    (service) => `${service} forgets ${org.id}`,
-  )
-  assert.deepEqual(asked.sort(), heard)
+  const heard = unbroken.map((service) => `${service} forgets ${org.id}`)
+  assert.deepEqual(asked.toSorted(), heard.toSorted())
 })
 
 test('an active org is not purged, nor is one that never was', async (t) => {
@@ -90,7 +94,7 @@ test('a purge deletes the org here and everywhere, and may be repeated', async (
   await deactivate()
   const all = {
     org_id: org.id,
-    acknowledged: ['knowledge', 'ops', 'compute', 'agents', 'mcp', 'store'],
+    acknowledged: others,
     missing: [],
   }
   assert.deepEqual(await purge(), all)
@@ -119,7 +123,7 @@ test('a service that does not acknowledge is named, and asked again', async (t) 
   broken.add('knowledge')
   assert.deepEqual(await purge(), {
     org_id: org.id,
-    acknowledged: ['ops', 'compute', 'agents', 'mcp', 'store'],
+    acknowledged: unbroken,
     missing: [{ service: 'knowledge', reason: 'it is broken' }],
   })
   broken.clear()
