@@ -69,6 +69,18 @@ test('nobody gets the account of somebody whose uid the image gives to another',
   const shared = await login(keys, pod, 'alice', 'id')
   assert.deepEqual([shared.code, shared.stdout], [1, ''])
   assert.match(shared.stderr, /uid of 'alice' is taken/)
+  await root(`sed -i '/^other:/d; s/^alice:.*/alice:x:${uid}:0::\\/:\\/bin\\/sh/' /etc/passwd`)
+  const group = await login(keys, pod, 'alice', 'id')
+  assert.match(group.stderr, /'alice' is another account/, 'one in the group of root')
+})
+
+test('a copy of somebody’s home gives nobody their uid, also on a new container disk', async (t) => {
+  const { keys, pod, root } = await open(t)
+  await login(keys, pod, 'alice', 'true')
+  await root('cp -a /workspace/alice /workspace/grace; sed -i /^alice:/d /etc/passwd')
+  const { code, stdout, stderr } = await login(keys, pod, 'grace', 'id -u')
+  assert.deepEqual([code, stdout], [1, ''])
+  assert.match(stderr, /belongs to another account/)
 })
 
 test('a deleted register is made again, and a link in its place is not followed', async (t) => {

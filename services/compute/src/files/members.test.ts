@@ -74,6 +74,10 @@ test('files and folders move between root’s and members’ folders', async (t)
   )
   const copied = codeOf(await rename('/tmp', `${HOME}/tmp`)) // another disk: root copies nothing here
   assert.deepEqual(copied, [409, 'file.refused'])
+  await root('mkdir -m 0777 /workspace/open; mkdir /workspace/kept; mkdir /tmp/a /tmp/b')
+  const intoOpen = codeOf(await rename('/tmp/a', '/workspace/open/a'))
+  assert.deepEqual(intoOpen, [409, 'file.refused'], 'anybody could swap the copy there')
+  assert.equal((await rename('/tmp/b', '/workspace/kept/b')).status, 200, 'nobody could')
 })
 
 test('a member who swaps folders for links all the time gets nothing of root’s', async (t) => {
