@@ -5,19 +5,20 @@ const MOST_DEPTH = 200
 
 /**
  * Throws 400 where a text in `value` holds what Postgres cannot keep: U+0000, or half of a surrogate pair,
- * which would be stored as another character or not at all; and where it is nested too deep to be walked through.
- * Bytes and lists of numbers are not looked through.
+ * which would be stored as another character or not at all; where it is nested too deep to be walked through; and
+ * where a key would change what an object is once it is copied. Bytes are not looked through.
  */
 export function checkStorable(value: unknown, depth = 0): void {
   if (typeof value === 'string') checkText(value)
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return
   if (depth > MOST_DEPTH) throw tooDeep()
   if (Array.isArray(value)) {
-    if (typeof value[0] !== 'number') for (const item of value) checkStorable(item, depth + 1)
+    for (const item of value) if (typeof item !== 'number') checkStorable(item, depth + 1)
     return
   }
   for (const [name, item] of Object.entries(value)) {
     checkText(name)
+    if (isPoison(name, item)) throw poisoned(name)
     checkStorable(item, depth + 1)
   }
 }
@@ -36,6 +37,21 @@ function checkText(text: string) {
       'Text must not hold half of a surrogate pair (U+D800 to U+DFFF); send well-formed Unicode',
     )
 }
+
+/** Keys that reach an object's prototype when they are copied or read (CWE-1321). */
+const isPoison = (name: string, item: unknown) =>
+  name === '__proto__' ||
+  (name === 'constructor' &&
+    typeof item === 'object' &&
+    item !== null &&
+    Object.hasOwn(item, 'prototype'))
+
+const poisoned = (name: string) =>
+  new AppError(
+    'invalid',
+    'request.reserved_key',
+    `An object must not have the key ${name === '__proto__' ? name : 'constructor with a key prototype in it'}; name it otherwise`,
+  )
 
 const tooDeep = () =>
   new AppError(
