@@ -17,8 +17,7 @@ export function checkStorable(value: unknown, depth = 0): void {
     return
   }
   for (const [name, item] of Object.entries(value)) {
-    checkText(name)
-    if (isPoison(name, item)) throw poisoned(name)
+    checkKey(name, item)
     checkStorable(item, depth + 1)
   }
 }
@@ -38,13 +37,13 @@ function checkText(text: string) {
     )
 }
 
-/** Keys that reach an object's prototype when they are copied or read (CWE-1321). */
-const isPoison = (name: string, item: unknown) =>
-  name === '__proto__' ||
-  (name === 'constructor' &&
-    typeof item === 'object' &&
-    item !== null &&
-    Object.hasOwn(item, 'prototype'))
+/** Refuses also what reaches an object's prototype when it is copied or read (CWE-1321). */
+function checkKey(name: string, item: unknown) {
+  checkText(name)
+  const isObject = typeof item === 'object' && item !== null
+  if (name === '__proto__') throw poisoned(name)
+  if (name === 'constructor' && isObject && Object.hasOwn(item, 'prototype')) throw poisoned(name)
+}
 
 const poisoned = (name: string) =>
   new AppError(

@@ -1,7 +1,13 @@
-import type { NewMessage, Summary } from '@guildhall/contracts/agent-conversations'
+import {
+  bytesOf,
+  MOST_ANSWER_BYTES,
+  type NewMessage,
+  type Summary,
+} from '@guildhall/contracts/agent-conversations'
 import { sql } from 'kysely'
 import type { Db, MessageRow, Owner, Trx } from '../db.ts'
-import { ended, noConversation, taken } from './rules.ts'
+import { checkHeld } from '../limits.ts'
+import { checkCovers, checkLength, ended, noConversation, taken } from './rules.ts'
 
 interface Wanted {
   id: string
@@ -11,7 +17,8 @@ interface Wanted {
 
 /**
  * The conversation with this id, made if there is none. Throws `conversation.taken` where somebody else, or
- * another channel or visibility, holds the id; that may be in another org, so nothing more is said.
+ * another channel or visibility, holds the id; that may be in another org, so nothing more is said. Throws
+ * `conversation.too_many` as `checkHeld` does. Call it under `lockOwner`.
  */
 export async function openConversation(trx: Trx, owner: Owner, wanted: Wanted, now: Date) {
   const made = await trx
@@ -20,7 +27,10 @@ export async function openConversation(trx: Trx, owner: Owner, wanted: Wanted, n
     .onConflict((on) => on.column('id').doNothing())
     .returning('state')
     .executeTakeFirst()
-  if (made) return { state: made.state, made: true }
+  if (made) {
+    await checkHeld(trx, owner, 'conversations')
+    return { state: made.state, made: true }
+  }
   const held = await trx
     .selectFrom('conversations')
     .select('state')
@@ -41,14 +51,15 @@ export async function isOwned(db: Db, owner: Owner, id: string, visibility?: Wan
 }
 
 /**
- * The newest summary, and of the messages that it does not cover the latest `limit`, oldest first.
- * Nothing where the conversation is not the member's under this visibility.
+ * The newest summary, and of the messages that it does not cover the latest `limit`, oldest first: fewer where they
+ * would be more than MOST_ANSWER_BYTES. Rows from before bytes were noted are measured as they are read. Nothing where the conversation is not the member's under this visibility.
  */
 export async function messagesOf(
   db: Db,
   owner: Owner,
   { id, visibility, limit }: { id: string; visibility?: Wanted['visibility']; limit: number },
 ): Promise<MessageRow[]> {
+  const columns = sql.raw('conversation, seq, role, content, covers, created_at, bytes')
   const { rows } = await sql<MessageRow>`
     with held as (
       select id from conversations
@@ -61,8 +72,12 @@ export async function messagesOf(
       select messages.* from messages join held on held.id = conversation
       where role <> 'summary' and seq > coalesce((select covers from summary), 0)
       order by seq desc limit ${limit}
+    ), measured as (
+      select latest.*, sum(coalesce(bytes, octet_length(content::text))) over (order by seq desc) as total
+      from latest
     )
-    select * from summary union all select * from latest`.execute(db)
+    select ${columns} from summary union all
+    select ${columns} from measured where total <= ${MOST_ANSWER_BYTES}`.execute(db)
   return rows.toSorted((a, b) => place(a) - place(b))
 }
 
@@ -77,11 +92,14 @@ async function takeSeqs(trx: Trx, owner: Owner, id: string, count: number, now: 
     .where((where) => where.and({ ...owner, id, state: 'open' }))
     .returning('last_seq')
     .executeTakeFirst()
-  if (row) return row.last_seq - count + 1
+  if (row) {
+    checkLength(row.last_seq)
+    return row.last_seq - count + 1
+  }
   throw (await isOwned(trx, owner, id)) ? ended() : noConversation()
 }
 
-/** Throws where the conversation is ended, or not the member's. */
+/** Throws where the conversation is ended, full, or not the member's. */
 export async function insertMessages(
   trx: Trx,
   owner: Owner,
@@ -90,13 +108,13 @@ export async function insertMessages(
   const first = await takeSeqs(trx, owner, id, messages.length, now)
   const rows = messages.map(({ role, content }, n) => ({
     ...{ conversation: id, seq: first + n, role, content: JSON.stringify(content) },
-    ...{ covers: null, created_at: now },
+    ...{ covers: null, bytes: bytesOf(content), created_at: now },
   }))
   await trx.insertInto('messages').values(rows).execute()
   return rows.map(({ seq }) => seq)
 }
 
-/** A summary takes a number too; answers it. Throws as `insertMessages` does. */
+/** A summary takes a number too; answers it. Throws as `insertMessages` and `checkCovers` do. */
 export async function insertSummary(
   trx: Trx,
   owner: Owner,
@@ -104,12 +122,27 @@ export async function insertSummary(
 ): Promise<number> {
   const seq = await takeSeqs(trx, owner, id, 1, now)
   const { covers, content } = summary
-  const row = { conversation: id, seq, role: 'summary' as const, covers, created_at: now }
+  checkCovers(covers, { seq, last: await lastCovered(trx, id) })
+  const bytes = bytesOf(content)
+  const row = { conversation: id, seq, role: 'summary' as const, covers, bytes, created_at: now }
   await trx
     .insertInto('messages')
     .values({ ...row, content: JSON.stringify(content) })
     .execute()
   return seq
+}
+
+/** What the newest summary covers; right only under the lock of its conversation. */
+async function lastCovered(trx: Trx, conversation: string): Promise<number> {
+  const row = await trx
+    .selectFrom('messages')
+    .select('covers')
+    .where('conversation', '=', conversation)
+    .where('role', '=', 'summary')
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.covers ?? 0
 }
 
 /** The member's open conversation of a channel with the latest update. */

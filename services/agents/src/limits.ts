@@ -1,0 +1,38 @@
+import { AppError } from '@guildhall/service/errors'
+import { sql } from 'kysely'
+import type { Owner, Trx } from './db.ts'
+
+/** Most rows that are held of one member: far more than talks need, and no agent fills the database alone. */
+const MOST_HELD = {
+  conversations: {
+    most: 5_000,
+    code: 'conversation.too_many',
+    advice: 'the member deletes some, or they end with their retention',
+  },
+  memories: {
+    most: 5_000,
+    code: 'memory.too_many',
+    advice: 'delete some, and let others expire (expires_in_days)',
+  },
+  nodes: { most: 10_000, code: 'node.too_many', advice: 'delete some (profile/nodes)' },
+  relations: { most: 20_000, code: 'relation.too_many', advice: 'delete some (profile/relations)' },
+} as const
+
+/**
+ * Throws 409 where more rows than the most are held of the member. Call it under `lockOwner`, after the insert;
+ * what it throws undoes that.
+ */
+export async function checkHeld(trx: Trx, owner: Owner, table: keyof typeof MOST_HELD) {
+  const { most, code, advice } = MOST_HELD[table]
+  const { rows } = await sql<{ held: number }>`select count(*) as held from
+    (select from ${sql.table(table)}
+     where org_id = ${owner.org_id} and chat_user_id = ${owner.chat_user_id} limit ${most + 1}) as held`.execute(
+    trx,
+  )
+  if ((rows[0]?.held ?? 0) <= most) return
+  throw new AppError(
+    'conflict',
+    code,
+    `Of a member at most ${most} ${table} are held; first ${advice}`,
+  )
+}
