@@ -12,7 +12,7 @@ const MEMBERS = 40
 const ROWS = 500
 const LIMIT = 20
 /** Pages of 8 kB that 20 rows and the way to them take; an index that lacks a column takes hundreds. */
-const MOST_PAGES = 120
+const MOST_PAGES = 200
 
 let agents: TestAgents
 before(async (t) => {
