@@ -98,6 +98,7 @@ async function testOutside(t: Test, url: string) {
     embedded: [] as string[],
     /** The embedder answers once this has resolved. */
     slow: Promise.resolve(),
+    asked: 0,
   }
   const auth = await busAs(t, { url, peer: 'auth' })
   answer(auth, findMembership, async ({ chat_user_id }) => {
@@ -109,6 +110,7 @@ async function testOutside(t: Test, url: string) {
   })
   const knowledge = await busAs(t, { url, peer: 'knowledge' })
   answer(knowledge, embedTexts, async ({ texts }) => {
+    world.asked += 1
     await world.slow
     const { embedder, model } = world
     if (!embedder) return { embedded: null }

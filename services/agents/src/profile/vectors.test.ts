@@ -108,3 +108,17 @@ test('a turn waits a second for the embedder, and no failing one costs it more',
   Object.assign(agents.world, { embedder: undefined })
   assert.equal(await similar(who), undefined, 'nor without one')
 })
+
+test('a vector is stored for a node of its own member alone', async () => {
+  const who = somebody()
+  const slow = Promise.withResolvers<void>()
+  const { asked } = agents.world
+  agents.world.slow = slow.promise
+  await agents.agent().call(addFacts, { params: who, body: { facts: [fact] } })
+  await until(async () => agents.world.asked > asked)
+  const moved = agents.db.updateTable('nodes').set({ org_id: 2 })
+  await moved.where('chat_user_id', '=', who.chat_user_id).execute()
+  slow.resolve()
+  await agents.settled()
+  assert.deepEqual(await models(who), [null, null])
+})
