@@ -7,6 +7,7 @@ import {
   putConversation,
 } from '@guildhall/contracts/agent-conversations'
 import { addMemory, listMemories } from '@guildhall/contracts/agent-memories'
+import { holdPending } from '@guildhall/contracts/agent-pending'
 import { addFacts } from '@guildhall/contracts/agent-profile'
 import { commitTurn, readTurnContext } from '@guildhall/contracts/agent-turns'
 import { sql } from 'kysely'
@@ -93,7 +94,7 @@ const facts = (...labels: string[]) => ({
   })),
 })
 
-test('a member has at most so many conversations and memories', async () => {
+test('a member has at most so many conversations, memories and actions', async () => {
   const who = somebody()
   const row = 'gen_random_uuid(), now(), now()'
   await fill(
@@ -113,11 +114,19 @@ test('a member has at most so many conversations and memories', async () => {
       params: { ...who, conversation_id: randomUUID() },
       body: place,
     })
+  const action = "gen_random_uuid(), now(), now(), '{}', 'h'"
+  await fill(who, 1_999, 'pending_actions id, created_at, expires_at, action, payload_hash', action)
+  const hold = () =>
+    agents.agent().call(holdPending, {
+      params: { ...who, pending_id: randomUUID() },
+      body: { action: {}, payload_hash: 'h' },
+    })
   const body = { kind: 'task' as const, content: 'x' }
   const remember = () => agents.agent().call(addMemory, { params: who, body })
   for (const [add, code] of [
     [begin, 'conversation.too_many'],
     [remember, 'memory.too_many'],
+    [hold, 'pending.too_many'],
   ] as const) {
     const replies = await Promise.all(Array.from({ length: 10 }, (): Answer => add()))
     const refused = replies.filter(({ status }) => status !== 201)

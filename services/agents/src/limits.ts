@@ -7,14 +7,19 @@ const MOST_HELD = {
   conversations: {
     most: 5_000,
     code: 'conversation.too_many',
-    advice: 'the member deletes some, or they end with their retention',
+    advice: 'ask the member to delete some, or go on in one of them',
   },
   memories: {
     most: 5_000,
     code: 'memory.too_many',
-    advice: 'delete some, and let others expire (expires_in_days)',
+    advice: 'delete some, and let the next expire (expires_in_days)',
   },
   nodes: { most: 10_000, code: 'node.too_many', advice: 'delete some (profile/nodes)' },
+  pending_actions: {
+    most: 2_000,
+    code: 'pending.too_many',
+    advice: 'wait: each is deleted a day after its ttl_seconds',
+  },
   relations: { most: 20_000, code: 'relation.too_many', advice: 'delete some (profile/relations)' },
 } as const
 
@@ -33,6 +38,6 @@ export async function checkHeld(trx: Trx, owner: Owner, table: keyof typeof MOST
   throw new AppError(
     'conflict',
     code,
-    `Of a member at most ${most} ${table} are held; first ${advice}`,
+    `At most ${most} ${table.replace('_', ' ')} are held of a member; ${advice}`,
   )
 }
