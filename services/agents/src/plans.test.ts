@@ -20,7 +20,7 @@ before(async (t) => {
   const { db } = agents
   const member = sql`1, (10000 + n % ${MEMBERS})::text`
   const rows = sql`generate_series(1, ${MEMBERS * ROWS}) as n`
-  const at = sql`now() + make_interval(secs => n)`
+  const at = sql`now() + make_interval(days => n % ${MEMBERS}, secs => n)`
   const filler = sql`repeat('x', 200)`
   for (const statement of [
     sql`insert into nodes (org_id, chat_user_id, id, kind, label, updated_at)

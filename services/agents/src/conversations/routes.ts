@@ -11,15 +11,8 @@ import {
 import type { App } from '@guildhall/service/app'
 import type { Deps } from '../deps.ts'
 import { lockOwner, ownerOf } from '../owner.ts'
-import {
-  endConversations,
-  insertMessages,
-  insertSummary,
-  isOwned,
-  latestOf,
-  messagesOf,
-  openConversation,
-} from './queries.ts'
+import { insertMessages, insertSummary, messagesOf } from './messages.ts'
+import { endConversations, isOwned, latestOf, openConversation } from './queries.ts'
 import { noConversation, shownMessage } from './rules.ts'
 
 export function conversationRoutes(app: App, { db, now }: Deps) {

@@ -1,5 +1,6 @@
 import type { Committed, Turn } from '@guildhall/contracts/agent-turns'
-import { insertMessages, insertSummary, openConversation } from '../conversations/queries.ts'
+import { insertMessages, insertSummary } from '../conversations/messages.ts'
+import { openConversation } from '../conversations/queries.ts'
 import type { Owner, Trx } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import { insertMemories } from '../memories/queries.ts'

@@ -1,6 +1,7 @@
 import type { ContextWanted, TurnContext } from '@guildhall/contracts/agent-turns'
 import { memberOf } from '../clients/members.ts'
-import { isOwned, messagesOf } from '../conversations/queries.ts'
+import { messagesOf } from '../conversations/messages.ts'
+import { isOwned } from '../conversations/queries.ts'
 import { shownMessage } from '../conversations/rules.ts'
 import type { Owner } from '../db.ts'
 import type { Deps } from '../deps.ts'

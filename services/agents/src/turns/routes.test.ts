@@ -177,7 +177,10 @@ test('ten turns at once of one conversation keep its numbers without a gap', asy
 })
 
 test('ten turns of ten conversations that name the same nodes in opposite orders do not collide', async () => {
-  const facts = Array.from({ length: 90 }, (_, n) => fact(`topic ${n}`))
+  const topic = (n: number) => ({ kind: 'topic', label: `topic ${n}` })
+  const facts = Array.from({ length: 90 }, (_, n) => ({
+    ...{ subject: topic(n), relation: 'leads to', object: topic(n + 1) },
+  }))
   for (const round of [facts, facts.map((one) => ({ ...one, relation: 'knows' }))]) {
     const turns = Array.from({ length: 10 }, (_, n) =>
       commit({ ...turnOf(), facts: n % 2 ? round : round.toReversed() }),
