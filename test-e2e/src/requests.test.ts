@@ -111,7 +111,7 @@ test('bodies that are not JSON, of another type, empty or not matching are refus
   assert.deepEqual(details.map(({ path }) => path).sort(), ['/body/query', '/body/top_k'])
   assert.deepEqual(await coded(post('{"__proto__": {"x": 1}, "query": "x"}')), [
     400,
-    'request.not_json',
+    'request.reserved_key',
   ])
 })
 

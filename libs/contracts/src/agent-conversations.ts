@@ -10,6 +10,8 @@ import { route } from './route.ts'
 export const MOST_ITEMS = 100
 export const MOST_ROWS = 500
 export const MOST_CONTENT_BYTES = 64 * 1024
+/** Most bytes of the messages of one answer, a summary not counted, and of the texts of its memories. */
+export const MOST_ANSWER_BYTES = 1024 * 1024
 
 /** The member of the token's org whom a URL names. */
 export const AgentParams = z.object({ chat_user_id: ChatUserId })
@@ -82,7 +84,8 @@ export const getConversation = route({
 export const listMessages = route({
   method: 'GET',
   url: '/api/agents/members/:chat_user_id/conversations/:conversation_id/messages',
-  summary: 'The newest summary, then the latest messages that it does not cover, oldest first',
+  summary:
+    'The newest summary, then the latest messages that it does not cover, oldest first, of up to 1 MiB together',
   owner: 'agents',
   caller: agent('agents:read'),
   module: 'agents',
@@ -107,7 +110,8 @@ export const appendMessages = route({
 export const addSummary = route({
   method: 'POST',
   url: '/api/agents/members/:chat_user_id/conversations/:conversation_id/summary',
-  summary: 'Replace the messages up to `covers` by a summary; it takes the next seq',
+  summary:
+    'Replace the messages up to `covers`, which never goes back, by a summary; it takes the next seq',
   owner: 'agents',
   caller: agent('agents:write'),
   module: 'agents',

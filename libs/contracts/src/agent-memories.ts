@@ -42,7 +42,7 @@ export const listMemories = route({
   method: 'GET',
   url: '/api/agents/members/:chat_user_id/memories',
   summary:
-    'Unexpired memories, the highest confidence first; sensitive ones that cannot be opened are left out',
+    'Unexpired memories, the highest confidence first, of up to 1 MiB together; sensitive ones that cannot be opened are left out',
   owner: 'agents',
   caller: agent('agents:read'),
   module: 'agents',

@@ -4,6 +4,7 @@ import { Confidence } from './agent-memories.ts'
 import { agent } from './caller.ts'
 import { audited } from './event.ts'
 import { ChatUserId, nextCursor, Paging } from './fields.ts'
+import { job } from './job.ts'
 import { route } from './route.ts'
 
 /** What is known of a member, as a graph (interface.md, Agent storage; decisions.md § 4). */
@@ -104,6 +105,20 @@ export const deleteNodes = route({
   params: AgentParams,
   query: z.object({ label: Label }),
   reply: { 200: z.object({ deleted: z.int() }) },
+})
+
+/** Asked for with each new node, and where a turn finds some that lack a vector of the present model. */
+export const embedNodes = job({
+  name: 'agents.embed_nodes',
+  summary: "Give the nodes of a member's profile the vectors that they lack",
+  args: z.object({
+    org_id: z.int(),
+    chat_user_id: ChatUserId,
+    model: z.string().nullable().describe('Vectors of another model count as lacking'),
+  }),
+  attempts: 3,
+  concurrency: 2,
+  audited: false,
 })
 
 const OfMember = z.object({ chat_user_id: ChatUserId })

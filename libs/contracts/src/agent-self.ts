@@ -35,7 +35,9 @@ export const Held = z
         relations: z.int(),
         pending: z.int(),
       })
-      .describe('All that is held; each list has its newest 500, the export all'),
+      .describe(
+        'All that is held; each list has its newest 500, texts of memories up to 1 MiB, the export all',
+      ),
     conversations: z.array(HeldConversation),
     memories: z.array(Memory),
     profile: Profile,

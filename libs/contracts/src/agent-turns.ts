@@ -40,10 +40,23 @@ export const TurnContext = z
     conversation: z.object({
       owned: z.boolean().describe('The member holds it under this visibility'),
     }),
-    messages: z.array(Message).optional().describe('As the route of messages; empty if not owned'),
-    memories: z.array(Memory).optional(),
+    messages: z
+      .array(Message)
+      .optional()
+      .describe(
+        'As the route of messages: the newest, of up to 1 MiB together; empty if not owned',
+      ),
+    memories: z
+      .array(Memory)
+      .optional()
+      .describe('The highest confidence first, of up to 1 MiB together'),
     profile: Profile.extend({
-      similar: z.array(NearNode).optional().describe('With profile_query and an embedder'),
+      similar: z
+        .array(NearNode)
+        .optional()
+        .describe(
+          'With profile_query, of the nodes that have a vector yet; missing without an embedder, and where it fails or takes more than a second',
+        ),
     }).optional(),
   })
   .meta({ id: 'TurnContext' })

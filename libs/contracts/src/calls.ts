@@ -1,4 +1,5 @@
 import * as accounts from './accounts.ts'
+import * as agentProfile from './agent-profile.ts'
 import * as alertWebhooks from './alert-webhooks.ts'
 import * as alerts from './alerts.ts'
 import * as apps from './apps.ts'
@@ -36,6 +37,7 @@ const values = [
   knowledgeSettings,
   packs,
   embeddings,
+  agentProfile,
   compute,
   podSessions,
   apps,

@@ -147,7 +147,7 @@ test('an unknown path or method is a 404 that says nothing', async (t) => {
 
 test('a body that is no JSON is 400', async (t) => {
   const { url } = await serveSearch(t)
-  for (const body of ['{"query":', 'query=x', '', '{"query":"x","__proto__":{"a":1}}']) {
+  for (const body of ['{"query":', 'query=x', '']) {
     const reply = await post(url, body, JSON_TYPE)
     assert.deepEqual([reply.status, reply.body.code], [400, 'request.not_json'], body)
   }
@@ -285,7 +285,10 @@ test('a text that Postgres cannot hold is the fault of its sender', async (t) =>
     ['{"query":"x","more":[{"a\\u0000":1}]}', 'request.nul'],
     ['{"query":"a\\ud800b"}', 'request.surrogate'],
     ['{"query":"x","more":{"\\udfff":""}}', 'request.surrogate'],
+    ['{"query":"x","more":[1,"a\\u0000"]}', 'request.nul'],
     [`{"query":"x","more":${'['.repeat(50_000)}${']'.repeat(50_000)}}`, 'request.too_deep'],
+    ['{"query":"x","__proto__":{"a":1}}', 'request.reserved_key'],
+    [`{"query":"x","more":${'[1,'.repeat(50_000)}1${']'.repeat(50_000)}}`, 'request.too_deep'],
   ] as const) {
     const reply = await post(url, body, JSON_TYPE)
     assert.deepEqual([reply.status, reply.body.code, lines.length], [400, code, 0], body)

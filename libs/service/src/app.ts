@@ -67,7 +67,7 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   app.setErrorHandler(answerError)
-  const parseJson = app.getDefaultJsonParser('error', 'error')
+  const parseJson = app.getDefaultJsonParser('ignore', 'ignore') // checkStorable refuses such keys, and names them
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (req, body, done) => {
     const { schema, config } = req.routeOptions
     if (body === '' && mayBeLeftOut(schema?.body)) return done(null, undefined)

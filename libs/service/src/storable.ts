@@ -5,19 +5,19 @@ const MOST_DEPTH = 200
 
 /**
  * Throws 400 where a text in `value` holds what Postgres cannot keep: U+0000, or half of a surrogate pair,
- * which would be stored as another character or not at all; and where it is nested too deep to be walked through.
- * Bytes and lists of numbers are not looked through.
+ * which would be stored as another character or not at all; where it is nested too deep to be walked through; and
+ * where a key would change what an object is once it is copied. Bytes are not looked through.
  */
 export function checkStorable(value: unknown, depth = 0): void {
   if (typeof value === 'string') checkText(value)
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return
   if (depth > MOST_DEPTH) throw tooDeep()
   if (Array.isArray(value)) {
-    if (typeof value[0] !== 'number') for (const item of value) checkStorable(item, depth + 1)
+    for (const item of value) if (typeof item !== 'number') checkStorable(item, depth + 1)
     return
   }
   for (const [name, item] of Object.entries(value)) {
-    checkText(name)
+    checkKey(name, item)
     checkStorable(item, depth + 1)
   }
 }
@@ -36,6 +36,21 @@ function checkText(text: string) {
       'Text must not hold half of a surrogate pair (U+D800 to U+DFFF); send well-formed Unicode',
     )
 }
+
+/** Refuses also what reaches an object's prototype when it is copied or read (CWE-1321). */
+function checkKey(name: string, item: unknown) {
+  checkText(name)
+  const isObject = typeof item === 'object' && item !== null
+  if (name === '__proto__') throw poisoned(name)
+  if (name === 'constructor' && isObject && Object.hasOwn(item, 'prototype')) throw poisoned(name)
+}
+
+const poisoned = (name: string) =>
+  new AppError(
+    'invalid',
+    'request.reserved_key',
+    `An object must not have the key ${name === '__proto__' ? name : 'constructor with a key prototype in it'}; name it otherwise`,
+  )
 
 const tooDeep = () =>
   new AppError(

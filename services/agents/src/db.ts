@@ -28,6 +28,8 @@ export interface Tables extends BusTables {
     role: 'system' | 'user' | 'assistant' | 'tool' | 'summary'
     content: Json<AnyJson>
     covers: number | null
+    /** Of the content as JSON; null in rows from before it was noted. */
+    bytes: number | null
     created_at: Date
   }
   memories: Owner & {

@@ -67,12 +67,18 @@ export async function testAgents(t: Test, more: Env = {}) {
       return found?.finished_at ? found : undefined
     }, 30_000)
   }
+  /** Waits until every job that was queued is over. */
+  const settled = () =>
+    until(async () => {
+      const runs = db.selectFrom('job_runs').select('id').where('finished_at', 'is', null)
+      return (await runs.execute()).length === 0
+    }, 30_000)
   /** The actions of the audit lines so far, oldest first. */
   async function audited() {
     const rows = await db.selectFrom('outbox').select('payload').orderBy('id').execute()
     return rows.flatMap(({ payload }) => ('action' in payload ? [String(payload.action)] : []))
   }
-  return { agent, member, replica, run, audited, db, clock, settings, ...outside }
+  return { agent, member, replica, run, settled, audited, db, clock, settings, ...outside }
 }
 
 export type TestAgents = Awaited<ReturnType<typeof testAgents>>
@@ -94,6 +100,9 @@ async function testOutside(t: Test, url: string) {
     embedder: undefined as ((text: string) => number[]) | undefined,
     model: 'words',
     embedded: [] as string[],
+    /** The embedder answers once this has resolved. */
+    slow: Promise.resolve(),
+    asked: 0,
   }
   const auth = await busAs(t, { url, peer: 'auth' })
   answer(auth, findMembership, async ({ chat_user_id }) => {
@@ -105,6 +114,8 @@ async function testOutside(t: Test, url: string) {
   })
   const knowledge = await busAs(t, { url, peer: 'knowledge' })
   answer(knowledge, embedTexts, async ({ texts }) => {
+    world.asked += 1
+    await world.slow
     const { embedder, model } = world
     if (!embedder) return { embedded: null }
     world.embedded.push(...texts)

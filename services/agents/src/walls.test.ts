@@ -29,6 +29,7 @@ before(async (t) => {
   const made = await agents.agent().call(commitTurn, { params: { chat_user_id: MEMBER }, body })
   assert.ok(made.status === 201, JSON.stringify(made.body))
   memory_id = made.body.memory_ids[0] ?? assert.fail()
+  await agents.settled()
 })
 
 /** What a stranger sends to each route, with the ids of the owner's things, and the statuses that are no leak. */

@@ -1,7 +1,6 @@
-import type { NewMessage, Summary } from '@guildhall/contracts/agent-conversations'
-import { sql } from 'kysely'
-import type { Db, MessageRow, Owner, Trx } from '../db.ts'
-import { ended, noConversation, taken } from './rules.ts'
+import type { Db, Owner, Trx } from '../db.ts'
+import { checkHeld } from '../limits.ts'
+import { taken } from './rules.ts'
 
 interface Wanted {
   id: string
@@ -11,7 +10,8 @@ interface Wanted {
 
 /**
  * The conversation with this id, made if there is none. Throws `conversation.taken` where somebody else, or
- * another channel or visibility, holds the id; that may be in another org, so nothing more is said.
+ * another channel or visibility, holds the id; that may be in another org, so nothing more is said. Throws
+ * `conversation.too_many` as `checkHeld` does. Call it under `lockOwner`.
  */
 export async function openConversation(trx: Trx, owner: Owner, wanted: Wanted, now: Date) {
   const made = await trx
@@ -20,7 +20,10 @@ export async function openConversation(trx: Trx, owner: Owner, wanted: Wanted, n
     .onConflict((on) => on.column('id').doNothing())
     .returning('state')
     .executeTakeFirst()
-  if (made) return { state: made.state, made: true }
+  if (made) {
+    await checkHeld(trx, owner, 'conversations')
+    return { state: made.state, made: true }
+  }
   const held = await trx
     .selectFrom('conversations')
     .select('state')
@@ -38,78 +41,6 @@ export async function isOwned(db: Db, owner: Owner, id: string, visibility?: Wan
     .where((where) => where.and({ ...owner, id, ...(visibility && { visibility }) }))
     .executeTakeFirst()
   return row !== undefined
-}
-
-/**
- * The newest summary, and of the messages that it does not cover the latest `limit`, oldest first.
- * Nothing where the conversation is not the member's under this visibility.
- */
-export async function messagesOf(
-  db: Db,
-  owner: Owner,
-  { id, visibility, limit }: { id: string; visibility?: Wanted['visibility']; limit: number },
-): Promise<MessageRow[]> {
-  const { rows } = await sql<MessageRow>`
-    with held as (
-      select id from conversations
-      where id = ${id} and org_id = ${owner.org_id} and chat_user_id = ${owner.chat_user_id}
-        and (${visibility ?? null}::text is null or visibility = ${visibility ?? null})
-    ), summary as (
-      select messages.* from messages join held on held.id = conversation
-      where role = 'summary' order by seq desc limit 1
-    ), latest as (
-      select messages.* from messages join held on held.id = conversation
-      where role <> 'summary' and seq > coalesce((select covers from summary), 0)
-      order by seq desc limit ${limit}
-    )
-    select * from summary union all select * from latest`.execute(db)
-  return rows.toSorted((a, b) => place(a) - place(b))
-}
-
-/** A summary stands before all messages, whatever its number. */
-const place = ({ role, seq }: MessageRow) => (role === 'summary' ? 0 : seq)
-
-/** Takes the next `count` numbers of an open conversation, under its lock; answers the first. */
-async function takeSeqs(trx: Trx, owner: Owner, id: string, count: number, now: Date) {
-  const row = await trx
-    .updateTable('conversations')
-    .set({ last_seq: sql<number>`last_seq + ${count}`, updated_at: now })
-    .where((where) => where.and({ ...owner, id, state: 'open' }))
-    .returning('last_seq')
-    .executeTakeFirst()
-  if (row) return row.last_seq - count + 1
-  throw (await isOwned(trx, owner, id)) ? ended() : noConversation()
-}
-
-/** Throws where the conversation is ended, or not the member's. */
-export async function insertMessages(
-  trx: Trx,
-  owner: Owner,
-  { id, messages, now }: { id: string; messages: NewMessage[]; now: Date },
-): Promise<number[]> {
-  const first = await takeSeqs(trx, owner, id, messages.length, now)
-  const rows = messages.map(({ role, content }, n) => ({
-    ...{ conversation: id, seq: first + n, role, content: JSON.stringify(content) },
-    ...{ covers: null, created_at: now },
-  }))
-  await trx.insertInto('messages').values(rows).execute()
-  return rows.map(({ seq }) => seq)
-}
-
-/** A summary takes a number too; answers it. Throws as `insertMessages` does. */
-export async function insertSummary(
-  trx: Trx,
-  owner: Owner,
-  { id, summary, now }: { id: string; summary: Summary; now: Date },
-): Promise<number> {
-  const seq = await takeSeqs(trx, owner, id, 1, now)
-  const { covers, content } = summary
-  const row = { conversation: id, seq, role: 'summary' as const, covers, created_at: now }
-  await trx
-    .insertInto('messages')
-    .values({ ...row, content: JSON.stringify(content) })
-    .execute()
-  return seq
 }
 
 /** The member's open conversation of a channel with the latest update. */

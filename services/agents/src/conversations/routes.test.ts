@@ -115,6 +115,9 @@ test('the newest summary comes first, then the latest messages that it does not 
   assert.deepEqual(await read(1), [summary, six])
   const early = await summarise(7)
   assert.ok(early.status === 400 && early.body.code === 'summary.covers_unwritten')
+  const back = await summarise(1)
+  assert.ok(back.status === 409 && back.body.code === 'summary.outdated', JSON.stringify(back))
+  assert.deepEqual(await read(), [summary, three, six], 'what is covered stays covered')
   assert.deepEqual(await append('seven'), { status: 201, body: { seqs: [7] } })
 })
 

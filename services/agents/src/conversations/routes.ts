@@ -11,24 +11,18 @@ import {
 import type { App } from '@guildhall/service/app'
 import type { Deps } from '../deps.ts'
 import { lockOwner, ownerOf } from '../owner.ts'
-import {
-  endConversations,
-  insertMessages,
-  insertSummary,
-  isOwned,
-  latestOf,
-  messagesOf,
-  openConversation,
-} from './queries.ts'
-import { checkCovers, noConversation, shownMessage } from './rules.ts'
+import { insertMessages, insertSummary, messagesOf } from './messages.ts'
+import { endConversations, isOwned, latestOf, openConversation } from './queries.ts'
+import { noConversation, shownMessage } from './rules.ts'
 
 export function conversationRoutes(app: App, { db, now }: Deps) {
   app.implement(putConversation, async ({ org, params, body }, reply) => {
     const { chat_user_id, conversation_id: id } = params
     const owner = ownerOf(org, chat_user_id)
-    const { state, made } = await db
-      .transaction()
-      .execute((trx) => openConversation(trx, owner, { id, ...body }, now()))
+    const { state, made } = await db.transaction().execute(async (trx) => {
+      await lockOwner(trx, owner)
+      return openConversation(trx, owner, { id, ...body }, now())
+    })
     return reply.code(made ? 201 : 200).send({ id, state })
   })
 
@@ -63,13 +57,11 @@ export function conversationRoutes(app: App, { db, now }: Deps) {
     const { org, params, body: summary } = input
     const owner = ownerOf(org, params.chat_user_id)
     const asked = { id: params.conversation_id, summary, now: now() }
-    const seq = await db.transaction().execute((trx) =>
-      oncePerKey(trx, { ...input, route: addSummary }, async () => {
-        const taken = await insertSummary(trx, owner, asked)
-        checkCovers(summary, taken)
-        return taken
-      }),
-    )
+    const seq = await db
+      .transaction()
+      .execute((trx) =>
+        oncePerKey(trx, { ...input, route: addSummary }, () => insertSummary(trx, owner, asked)),
+      )
     return reply.code(201).send({ seq })
   })
 

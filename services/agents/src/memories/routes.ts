@@ -23,8 +23,12 @@ export function memoryRoutes(app: App, deps: Deps) {
   })
 
   app.implement(addMemory, async ({ org, params, body }, reply) => {
-    const row = memoryRow(sealer, ownerOf(org, params.chat_user_id), body, now())
-    await db.transaction().execute((trx) => insertMemories(trx, [row]))
+    const owner = ownerOf(org, params.chat_user_id)
+    const row = memoryRow(sealer, owner, body, now())
+    await db.transaction().execute(async (trx) => {
+      await lockOwner(trx, owner)
+      await insertMemories(trx, owner, [row])
+    })
     const memory = shownMemory(sealer, row)
     if (!memory) throw new Error('A memory that was just sealed does not open')
     return reply.code(201).send(memory)

@@ -1,8 +1,12 @@
 import type { PendingAction } from '@guildhall/contracts/agent-pending'
 import { AppError } from '@guildhall/service/errors'
 import type { Db, Owner, Trx } from '../db.ts'
+import { checkHeld } from '../limits.ts'
 
-/** Holds actions. Throws `pending.taken` if one of the ids was used before, by whomever. */
+/**
+ * Holds actions. Throws `pending.taken` if one of the ids was used before, by whomever, and as `checkHeld` does. Call it
+ * under `lockOwner`.
+ */
 export async function insertPending(
   trx: Trx,
   owner: Owner,
@@ -21,6 +25,7 @@ export async function insertPending(
     .returning('id')
     .execute()
   if (held.length < rows.length) throw taken()
+  await checkHeld(trx, owner, 'pending_actions')
   return rows
 }
 

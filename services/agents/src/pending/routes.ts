@@ -3,16 +3,17 @@ import { claimPending, holdPending, pendingAnswered } from '@guildhall/contracts
 import type { App } from '@guildhall/service/app'
 import { AppError } from '@guildhall/service/errors'
 import type { Deps } from '../deps.ts'
-import { ownerOf } from '../owner.ts'
+import { lockOwner, ownerOf } from '../owner.ts'
 import { answerPending, insertPending } from './queries.ts'
 
 export function pendingRoutes(app: App, { db, now }: Deps) {
   app.implement(holdPending, async ({ org, params, body }, reply) => {
     const owner = ownerOf(org, params.chat_user_id)
     const actions = [{ id: params.pending_id, ...body }]
-    const [held] = await db
-      .transaction()
-      .execute((trx) => insertPending(trx, owner, actions, now()))
+    const [held] = await db.transaction().execute(async (trx) => {
+      await lockOwner(trx, owner)
+      return insertPending(trx, owner, actions, now())
+    })
     const expires_at = (held?.expires_at ?? now()).toISOString()
     return reply.code(201).send({ held: true, expires_at })
   })

@@ -1,11 +1,14 @@
-import type { Fact, ProfileNode } from '@guildhall/contracts/agent-profile'
+import { queueJob } from '@guildhall/bus/jobs'
+import { embedNodes, type Fact, type ProfileNode } from '@guildhall/contracts/agent-profile'
 import { newId } from '@guildhall/service/id'
 import { sql } from 'kysely'
 import type { Owner, Trx } from '../db.ts'
+import { checkHeld } from '../limits.ts'
 
 /**
  * Stores facts with their nodes; a relation that is known keeps the higher confidence. Answers how many
- * different relations they are. Call it under `lockOwner`.
+ * different relations they are. New nodes get their vectors from a job. Throws as `checkHeld` does. Call it under
+ * `lockOwner`.
  */
 export async function storeFacts(
   trx: Trx,
@@ -21,16 +24,28 @@ export async function storeFacts(
     const confidence = Math.max(row.confidence, relations.get(key)?.confidence ?? 0)
     relations.set(key, { ...row, confidence })
   }
-  await trx
+  await storeRelations(trx, owner, [...relations.values()])
+  return relations.size
+}
+
+async function storeRelations(trx: Trx, owner: Owner, rows: ReturnType<typeof relationRow>[]) {
+  const stored = await trx
     .insertInto('relations')
-    .values([...relations.values()])
+    .values(rows)
     .onConflict((on) =>
       on.constraint('relations_once').doUpdateSet({
         confidence: sql<number>`greatest(relations.confidence, excluded.confidence)`,
       }),
     )
+    .returning('id')
     .execute()
-  return relations.size
+  if (anyNew(rows, stored)) await checkHeld(trx, owner, 'relations')
+}
+
+/** A row that was there has kept its id. */
+function anyNew(rows: { id: string }[], stored: { id: string }[]): boolean {
+  const ours = new Set(rows.map(({ id }) => id))
+  return stored.some(({ id }) => ours.has(id))
 }
 
 const keyOf = ({ kind, label }: ProfileNode) => JSON.stringify([kind, label])
@@ -49,6 +64,10 @@ async function storeNodes(trx: Trx, owner: Owner, facts: readonly Fact[], now: D
     .onConflict((on) => on.constraint('nodes_label').doUpdateSet({ updated_at: now }))
     .returning(['id', 'kind', 'label'])
     .execute()
+  if (anyNew(rows, stored)) {
+    await checkHeld(trx, owner, 'nodes')
+    await queueJob(trx, embedNodes, { ...owner, model: null })
+  }
   return new Map(stored.map((node) => [keyOf(node), node.id]))
 }
 

@@ -8,6 +8,7 @@ import {
   getProfile,
   matchRelations,
 } from '@guildhall/contracts/agent-profile'
+import { AppError } from '@guildhall/service/errors'
 import { type TestAgents, testAgents } from '../testing.ts'
 
 let agents: TestAgents
@@ -131,6 +132,7 @@ test('without an embedder similar nodes are 503; with one the nearest come first
   await learn(who, likes('tea'), likes('jazz'))
   const similar = (text: string, limit = '2') =>
     agents.agent().call(findSimilarNodes, { params: who, query: { text, limit } })
+  await agents.settled() // the job finds no embedder
   const none = await similar('tea')
   assert.ok(none.status === 503 && none.body.code === 'embeddings.unset')
   const { world } = agents
@@ -153,6 +155,28 @@ test('without an embedder similar nodes are 503; with one the nearest come first
   world.model = 'other'
   await similar('tea')
   assert.equal(world.embedded.length, 4)
+})
+
+test('vectors of an earlier model are compared with nothing', async () => {
+  const who = somebody()
+  const { world } = agents
+  world.embedder = () => new Array(1024).fill(1)
+  await learn(who, likes('tea'))
+  await agents.settled()
+  const similar = async () => {
+    const sent = { params: who, query: { text: 'tea' } }
+    const reply = await agents.agent().call(findSimilarNodes, sent)
+    assert.ok(reply.status === 200, JSON.stringify(reply.body))
+    return reply.body.nodes.length
+  }
+  assert.equal(await similar(), 2)
+  world.model = 'newest'
+  world.embedder = (text) => {
+    if (text.includes(': ')) throw new AppError('upstream', 'embeddings.failed', 'No passages')
+    return new Array(1024).fill(1)
+  }
+  assert.equal(await similar(), 0)
+  world.embedder = undefined
 })
 
 test('facts of the wrong shape are refused whole', async () => {

@@ -1,6 +1,6 @@
 import type { Committed, Turn } from '@guildhall/contracts/agent-turns'
-import { insertMessages, insertSummary, openConversation } from '../conversations/queries.ts'
-import { checkCovers } from '../conversations/rules.ts'
+import { insertMessages, insertSummary } from '../conversations/messages.ts'
+import { openConversation } from '../conversations/queries.ts'
 import type { Owner, Trx } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import { insertMemories } from '../memories/queries.ts'
@@ -24,8 +24,7 @@ export async function writeTurn(
   await openConversation(trx, owner, { id, channel_id, visibility }, now)
   const seqs = messages ? await insertMessages(trx, owner, { id, messages, now }) : []
   const summary_seq = summary ? await insertSummary(trx, owner, { id, summary, now }) : null
-  if (summary && summary_seq !== null) checkCovers(summary, summary_seq)
-  if (remembered.length > 0) await insertMemories(trx, remembered)
+  if (remembered.length > 0) await insertMemories(trx, owner, remembered)
   const stored = facts ? await storeFacts(trx, owner, facts, now) : 0
   const held = pending.length > 0 ? await insertPending(trx, owner, pending, now) : []
   return {

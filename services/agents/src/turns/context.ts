@@ -1,13 +1,13 @@
 import type { ContextWanted, TurnContext } from '@guildhall/contracts/agent-turns'
-import { AppError } from '@guildhall/service/errors'
 import { memberOf } from '../clients/members.ts'
-import { isOwned, messagesOf } from '../conversations/queries.ts'
+import { messagesOf } from '../conversations/messages.ts'
+import { isOwned } from '../conversations/queries.ts'
 import { shownMessage } from '../conversations/rules.ts'
 import type { Owner } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import { memoriesOf } from '../memories/queries.ts'
 import { bestOfProfile } from '../profile/queries.ts'
-import { similarNodes } from '../profile/similar.ts'
+import { similarInTurn } from '../profile/similar.ts'
 
 /** Nodes that `profile_query` finds. */
 const MOST_SIMILAR = 10
@@ -46,16 +46,7 @@ async function profileOf(
 ) {
   const [best, similar] = await Promise.all([
     bestOfProfile(deps.db, owner, profile_limit),
-    text === undefined ? undefined : similarIfAny(deps, owner, text),
+    text === undefined ? undefined : similarInTurn(deps, owner, { text, limit: MOST_SIMILAR }),
   ])
   return { ...best, ...(similar && { similar }) }
-}
-
-/** A failing embedder does not keep an agent from its turn. */
-function similarIfAny(deps: Deps, owner: Owner, text: string) {
-  return similarNodes(deps, owner, { text, limit: MOST_SIMILAR }).catch((error: unknown) => {
-    if (!(error instanceof AppError)) throw error
-    deps.log.warn({ err: error }, 'A turn goes without similar nodes')
-    return undefined
-  })
 }

@@ -103,25 +103,6 @@ test('a limit of 0 leaves a part out, and a conversation under another visibilit
   }
 })
 
-test('with profile_query and an embedder the nearest nodes come too; a failing one costs nothing else', async () => {
-  const turn = turnOf()
-  const ask = { ...turn, profile_query: 'tea' }
-  await commit({ ...turn, facts: [fact('tea')] }, OTHER)
-  const without = await context(ask, OTHER)
-  assert.ok(without.status === 200 && without.body.profile && !without.body.profile.similar)
-  agents.world.embedder = (text) =>
-    Array.from({ length: 1024 }, (_, n) => Number(n === (text.includes('tea') ? 1 : 2)))
-  const read = await context(ask, OTHER)
-  assert.ok(read.status === 200)
-  assert.equal(read.body.profile?.similar?.[0]?.label, 'tea')
-  agents.world.embedder = () => {
-    throw new Error('broken')
-  }
-  const broken = await context(ask, OTHER)
-  assert.ok(broken.status === 200 && broken.body.profile && !broken.body.profile.similar)
-  agents.world.embedder = undefined
-})
-
 test('a turn of which any part is wrong writes nothing', async () => {
   const held = randomUUID()
   const params = { chat_user_id: OTHER, pending_id: held }
@@ -193,6 +174,19 @@ test('ten turns at once of one conversation keep its numbers without a gap', asy
     seqs.toSorted((a, b) => a - b),
     Array.from({ length: 20 }, (_, n) => n + 1),
   )
+})
+
+test('ten turns of ten conversations that name the same nodes in opposite orders do not collide', async () => {
+  const topic = (n: number) => ({ kind: 'topic', label: `topic ${n}` })
+  const facts = Array.from({ length: 90 }, (_, n) => ({
+    ...{ subject: topic(n), relation: 'leads to', object: topic(n + 1) },
+  }))
+  for (const round of [facts, facts.map((one) => ({ ...one, relation: 'knows' }))]) {
+    const turns = Array.from({ length: 10 }, (_, n) =>
+      commit({ ...turnOf(), facts: n % 2 ? round : round.toReversed() }),
+    )
+    for (const { status } of await Promise.all(turns)) assert.equal(status, 201)
+  }
 })
 
 test('a turn that is sent again under its Idempotency-Key is written once', async () => {
