@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { maybePlatform, officer } from './caller.ts'
+import { maybePlatform, maybePlatformOrTool, officer, officerOrTool } from './caller.ts'
 import { audited } from './event.ts'
 import { ChatUserId, Instant, nextCursor, OrgParams, Paging } from './fields.ts'
 import { route } from './route.ts'
@@ -113,7 +113,7 @@ export const getUserPoints = route({
   summary: "A member's points, the newest first",
   ...points,
   params: UserParams,
-  caller: officer,
+  caller: officerOrTool('points:read'),
   query: Paging,
   reply: {
     200: z.object({
@@ -136,7 +136,7 @@ export const assignPoints = route({
   url: '/api/points/:org/assign_points',
   summary: 'Give a member points, or take some away, for an event',
   ...points,
-  caller: officer,
+  caller: officerOrTool('points:write'),
   body: z
     .object({
       user_identifier: Identifier.optional().describe('Email, id or username'),
@@ -194,7 +194,7 @@ export const getLeaderboard = route({
   url: '/api/points/:org/leaderboard',
   summary: 'Members by their points, the most first',
   ...points,
-  caller: maybePlatform,
+  caller: maybePlatformOrTool('points:read'),
   query: StandingsQuery,
   reply: { 200: z.array(Standing) },
 })

@@ -2,7 +2,7 @@ import type { ImportResult } from '@guildhall/contracts/point-imports'
 import { newId } from '@guildhall/service/id'
 import { type Selectable, sql } from 'kysely'
 import type { Tables, Trx } from '../db.ts'
-import type { Attendance } from './read-csv.ts'
+import { type Attendance, namedRows } from './read-csv.ts'
 
 export type ImportRow = Selectable<Tables['imports']>
 
@@ -22,7 +22,8 @@ export async function awardAttended(
   // two emails may be one member's
   const one = new Map(emails.map((email) => [all.get(email), email]))
   const awarded = await awardOnce(trx, file, one, now)
-  return { awarded, skipped: skipped + emails.length - awarded, created, errors }
+  const missed = skipped + emails.length - awarded
+  return { awarded, skipped: missed, created, ...namedRows(errors) }
 }
 
 /** The members of these emails, as officers noted them or as their owners proved them. */

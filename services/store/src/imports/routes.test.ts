@@ -8,6 +8,7 @@ import { deletePoints, getUserPoints } from '@guildhall/contracts/points'
 import { memberLogin } from '@guildhall/contracts/store-members'
 import { newId } from '@guildhall/service/id'
 import { until } from '@guildhall/service/testing'
+import { sql } from 'kysely'
 import { at, madeMember, officer, site, type TestStore, testStore } from '../testing.ts'
 import { checkBooks } from '../testing-books.ts'
 
@@ -53,6 +54,7 @@ test('an attendance file awards once, whatever its line ends, byte order mark an
   assert.deepEqual(first, {
     ...{ state: 'done', awarded: 2, skipped: 2, created: 1 },
     errors: [{ row: 6, reason: 'Email is no email address, such as name@example.org' }],
+    errors_total: 1,
   })
   const utf16 = Uint8Array.from(Buffer.from(`\uFEFF${fileOf()}`, 'utf16le'))
   for (const again of [
@@ -104,6 +106,49 @@ test('a member who proved one email and is noted under another is awarded once',
   assert.deepEqual([result.awarded, result.created], [1, 0])
 })
 
+test('a name that is too long is cut between characters, and the others are awarded too', async (t) => {
+  const store = await testStore(t)
+  const name = 'a'.repeat(199)
+  const head = 'Email,First Name,Checked-In Date\n'
+  const file = `${head}ada@example.org,${name}😀,x\ngrace@example.org,Grace,x\n`
+  const result = await imported(store, file)
+  assert.ok('awarded' in result && result.awarded === 2)
+  const members = await store.db.selectFrom('memberships').select('name').orderBy('name').execute()
+  assert.deepEqual(
+    members.map((member) => member.name),
+    ['Grace', name],
+  )
+})
+
+test('an import whose run fails for good has failed, says so, and keeps no email', async (t) => {
+  const store = await testStore(t)
+  await sql`
+    create function refused() returns trigger language plpgsql as
+      $$ begin raise exception using errcode = '22000', message = 'secret of the database'; end $$
+  `.execute(store.db)
+  await sql`
+    create trigger refused before insert on ledger for each statement execute function refused()
+  `.execute(store.db)
+  const failed = await imported(store, fileOf())
+  assert.ok('awarded' in failed)
+  assert.deepEqual([failed.state, failed.awarded, failed.errors_total], ['failed', 0, 1])
+  assert.match(failed.errors[0]?.reason ?? '', /^Nothing was awarded.*send the file again$/)
+  const rows = await store.db.selectFrom('imports').select('content').execute()
+  assert.deepEqual(rows, [{ content: null }])
+})
+
+test('of a file of bad rows alone the first hundred are named, and its run can be looked at', async (t) => {
+  const store = await testStore(t)
+  const rows = Array.from({ length: 20_000 }, (_, n) => `no address ${n},x\n`).join('')
+  const result = await imported(store, `Email,Checked-In Date\n${rows}`)
+  assert.ok('awarded' in result)
+  assert.deepEqual([result.errors.length, result.errors_total], [100, 20_000])
+  const bus = await busAs(t, { url: store.settings.NATS_URL, peer: 'operator' })
+  const { id } = await store.db.selectFrom('imports').select('id').executeTakeFirstOrThrow()
+  const { run } = await ask(bus, findJobRun('store'), { id })
+  assert.deepEqual(run?.result, { awarded: 0, skipped: 0, created: 0, errors_total: 20_000 })
+})
+
 test('a file of another kind is refused at once, and says why', async (t) => {
   const store = await testStore(t)
   const codes = []
@@ -148,6 +193,8 @@ test('the operator imports a file for an org, and officers of another see nothin
     (await run({ ...args, org_prefix: 'nobody', file_content: fileOf() })).state,
     'failed',
   )
+  const long = { ...args, file_content: fileOf() + 'x'.repeat(60_000) }
+  await assert.rejects(run(long), { code: 'job.invalid', message: /uploadEventCSV/ })
   const params = { org: 'org2', job_id: done.id }
   assert.equal((await store.as(officer(2)).call(getImport, { params })).status, 404)
 })

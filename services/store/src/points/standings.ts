@@ -68,7 +68,11 @@ async function seesEmails(
     route,
     org,
     caller,
-  }: { route: Route; org: OrgRef; caller: Extract<Caller, { kind: 'public' | 'platform' }> },
+  }: {
+    route: Route
+    org: OrgRef
+    caller: Extract<Caller, { kind: 'public' | 'platform' | 'machine' }>
+  },
 ): Promise<boolean> {
   if (caller.kind === 'platform') {
     const asked = { org_id: org.id, chat_user_id: caller.chat_user_id }
