@@ -48,13 +48,13 @@ export const PointsUser = MemberDetails.extend({
 }).meta({ id: 'PointsUser' })
 export type PointsUser = z.output<typeof PointsUser>
 
+const Name = Text.min(1, 'give a name')
 export const NewPointsUser = MemberDetails.partial()
   .required({ name: true })
-  .extend({ name: Text.min(1, 'give a name'), email: Email })
-export const PointsUserPatch = MemberDetails.partial().refine(
-  (fields) => Object.keys(fields).length > 0,
-  'Send at least one field',
-)
+  .extend({ name: Name, email: Email })
+export const PointsUserPatch = MemberDetails.partial()
+  .extend({ name: Name.optional() })
+  .refine((fields) => Object.keys(fields).length > 0, 'Send at least one field')
 export type PointsUserPatch = z.output<typeof PointsUserPatch>
 
 /** An email, the member's uuid, or a username. */
@@ -179,7 +179,7 @@ export const Standing = z
     total_points: z.int(),
     points_details: z
       .array(z.object({ event: z.string(), points: z.int(), timestamp: Instant }))
-      .describe('The newest 20 awards'),
+      .describe('The newest 20 that were earned'),
   })
   .meta({ id: 'Standing' })
 export type Standing = z.output<typeof Standing>

@@ -4,7 +4,7 @@ import { ask } from '@guildhall/bus/calls'
 import { busAs } from '@guildhall/bus/testing'
 import { findJobRun, startJob } from '@guildhall/contracts/ops'
 import { getImport, importEventCsv, uploadEventCsv } from '@guildhall/contracts/point-imports'
-import { deletePoints, getUserPoints } from '@guildhall/contracts/points'
+import { deletePoints, getUserPoints, putPointsUser } from '@guildhall/contracts/points'
 import { memberLogin } from '@guildhall/contracts/store-members'
 import { newId } from '@guildhall/service/id'
 import { until } from '@guildhall/service/testing'
@@ -93,6 +93,28 @@ test('an event that was taken back can be imported again', async (t) => {
   assert.equal(await pointsOf(store, 'grace@example.org'), 0)
   const again = await imported(store, fileOf())
   assert.ok('awarded' in again && again.awarded === 2)
+})
+
+test('an event is the same however its letters are written', async (t) => {
+  const store = await testStore(t)
+  await imported(store, fileOf(), 'Kick')
+  const again = await imported(store, fileOf(), 'KICK')
+  assert.ok('awarded' in again && again.awarded === 0)
+  await store.db.updateTable('ledger').set({ source_key: null }).execute()
+  const keyless = await imported(store, fileOf(), 'kick')
+  assert.ok('awarded' in keyless && keyless.awarded === 0, 'one award of it is enough')
+})
+
+test('the same file after an email was corrected makes no second member', async (t) => {
+  const store = await testStore(t)
+  await imported(store, fileOf())
+  const params = { org: 'org1', identifier: 'grace@example.org' }
+  const body = { email: 'hopper@example.org' }
+  assert.equal((await store.as(officer()).call(putPointsUser, { params, body })).status, 200)
+  const again = await imported(store, fileOf())
+  assert.ok('awarded' in again)
+  assert.deepEqual([again.awarded, again.created, again.skipped], [0, 0, 4])
+  assert.equal(await pointsOf(store, 'hopper@example.org'), 5)
 })
 
 test('a member who proved one email and is noted under another is awarded once', async (t) => {
