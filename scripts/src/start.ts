@@ -1,4 +1,4 @@
-import { people } from '@guildhall/sandbox/demo'
+import { accounts, people } from '@guildhall/sandbox/demo'
 import { SettingsError } from '@guildhall/service/config'
 import { AppError } from '@guildhall/service/errors'
 import { homeOf, loadDotEnv, readRunning } from './home.ts'
@@ -42,6 +42,9 @@ function welcome({ url, sandbox, keysMade }: Stack, home: string, ms: number) {
       `    ${officer.username}  officer of Demo Club`,
       `    ${member.username}  member of Demo Club: signs in at ${url}/api/accounts/chat/login`,
       `    ${superadmin.username}  superadmin`,
+      '',
+      `  Store site      a token of ${accounts.member.email} for a minute: curl -s '${sandbox.url}/identity/token?user_id=${accounts.member.id}'`,
+      `                  writes with a cookie are taken from ${new URL(sandbox.clientUrl).origin} (header Origin)`,
     )
   }
   if (keysMade)

@@ -3,8 +3,9 @@ import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { getJwks } from '@guildhall/contracts/auth'
+import { memberLogin } from '@guildhall/contracts/store-members'
 import { deactivateOrg } from '@guildhall/contracts/superadmin'
-import { people } from '@guildhall/sandbox/demo'
+import { accounts, people } from '@guildhall/sandbox/demo'
 import { ended, launch, mainPid, newHome, ready, serverPids } from './launched.ts'
 import { clientOf, orgIdOf, signIn } from './people.ts'
 
@@ -25,6 +26,10 @@ test('Ctrl-C leaves no process and no lock, kill -9 neither for long, and the da
   const { access_token } = await signIn(url, people.officer)
   const org = await orgIdOf(clientOf(url, access_token))
   const keys = await clientOf(url).call(getJwks, {})
+  const [, tokenUrl = ''] = first.output().match(/Store site .* curl -s '(\S+)'/) ?? []
+  const { token } = (await (await fetch(tokenUrl)).json()) as { token: string }
+  const login = { params: { org: 'demo' }, body: { email: accounts.member.email } }
+  assert.equal((await clientOf(url, token).call(memberLogin, login)).status, 200)
 
   const superadmin = clientOf(url, (await signIn(url, people.superadmin)).access_token)
   const params = { org_id: String(await orgIdOf(superadmin, 'rival')) }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { linkAccount } from '@guildhall/contracts/accounts'
 import { pathOf } from '@guildhall/contracts/client'
+import { listTools, useTool } from '@guildhall/contracts/mcp'
 import { listOrgAudit } from '@guildhall/contracts/ops'
 import { getImport, uploadEventCsv } from '@guildhall/contracts/point-imports'
 import { assignPoints, getLeaderboard, listPointsUsers } from '@guildhall/contracts/points'
@@ -104,4 +105,40 @@ test('a member earns points by email and by chat, links the two, buys on both si
     const found = log.status === 200 ? log.body.entries.map(({ action }) => action) : []
     return actions.every((action) => found.includes(`store.${action}`))
   })
+})
+
+test('an agent awards points, sends an attendance file and reads what became of both', async (t) => {
+  const stack = await testStack(t)
+  const { access_token } = await stack.signIn(people.officer)
+  const { token } = await stack.machineToken(access_token, ['points:read', 'points:write'])
+  const agent = stack.as(token)
+  const listed = await agent.call(listTools, {})
+  assert.ok(listed.status === 200)
+  assert.deepEqual(
+    listed.body.tools.map(({ name }) => name),
+    ['points.leaderboard', 'points.history', 'points.award', 'points.import_csv'],
+  )
+  const use = async (name: string, body: Record<string, unknown>) => {
+    const reply = await agent.call(useTool, { params: { name }, body })
+    assert.ok(reply.status === 200, JSON.stringify(reply.body))
+    return reply.body as { result?: Record<string, unknown>; confirm_required?: true }
+  }
+  const file_content = `Email,Checked-In Date\n${EMAIL},2026-10-01\n`
+  const file = { event_name: 'Kickoff', event_points: 30, file_content }
+  const preview = await use('points.import_csv', file)
+  assert.equal(preview.confirm_required, true)
+  assert.match(JSON.stringify(preview), /"attended":1/)
+  await use('points.import_csv', { ...file, confirm: true })
+  await until(async () => {
+    const board = await use('points.leaderboard', {})
+    return JSON.stringify(board.result).includes('"total_points":30')
+  })
+  const award = { user_identifier: EMAIL, points: 5, event: 'Helped' }
+  assert.equal((await use('points.award', award)).confirm_required, true)
+  const once = { ...award, confirm: true, idempotency_key: 'once' }
+  for (let n = 0; n < 2; n++)
+    assert.equal((await use('points.award', once)).result?.total_points, 35)
+  const history = await use('points.history', { identifier: EMAIL })
+  assert.match(JSON.stringify(history.result), /"awarded_by":"[^"]+"/)
+  assert.equal(history.result?.total_points, 35)
 })

@@ -2,15 +2,17 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Job } from '@guildhall/contracts/job'
 import { findJobRun, pruneJobs, startJob } from '@guildhall/contracts/ops'
+import type { Db } from '@guildhall/db/open'
 import { AppError } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
 import { createLog } from '@guildhall/service/log'
 import { cleanUp, until } from '@guildhall/service/testing'
 import { z } from 'zod'
 import { ask } from './calls.ts'
-import { handles, type JobHandler, queueJob, runJobs } from './jobs.ts'
+import { type FailedRun, handles, type JobHandler, queueJob, runJobs } from './jobs.ts'
 import { relay } from './relay.ts'
 import { ensureStreams } from './streams.ts'
+import type { BusTables } from './tables.ts'
 import { busAs, testBroker, testOutbox } from './testing.ts'
 
 /** A job under a name that ops may run, with arguments of the test's own. */
@@ -102,6 +104,28 @@ test('a job whose attempts are used up is failed, a dead letter and an error lin
   )
   await until(async () => (await messages('DEAD')) === 1 && (await messages('JOBS')) === 0)
   assert.equal(lines.filter(({ level }) => level === 'ERROR').length, 1)
+})
+
+test('who asked is told of a run that failed for good, in the transaction that ends it', async (t) => {
+  const { work, queue, runOf, ended, db, messages } = await setUp(t)
+  const told: string[] = []
+  const tell = async (trx: Db<BusTables>, { run_id, error }: FailedRun) => {
+    const during = await trx
+      .selectFrom('job_runs')
+      .select('state')
+      .where('id', '=', run_id)
+      .execute()
+    told.push(`${during[0]?.state} ${error.message}`)
+    if (told.length === 1) throw new Error('not yet')
+  }
+  const id = await queue()
+  // as a process leaves it that ended each time while it ran
+  await db.updateTable('job_runs').set({ attempts: job.attempts }).where('id', '=', id).execute()
+  work(handles(job, async () => told.push('ran'), tell))
+  assert.equal((await ended(id)).state, 'failed')
+  assert.equal((await runOf(id)).error, 'The process ended while it ran')
+  assert.deepEqual(told, Array(2).fill('failed The process ended while it ran'))
+  await until(async () => (await messages('JOBS')) === 0)
 })
 
 test('a refusal is not tried again', async (t) => {

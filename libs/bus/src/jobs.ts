@@ -1,4 +1,4 @@
-import { type Job, ownerOfJob, subjectOfJob } from '@guildhall/contracts/job'
+import { durableOfJob, type Job, ownerOfJob, subjectOfJob } from '@guildhall/contracts/job'
 import type { Service } from '@guildhall/contracts/names'
 import { findJobRun, type JobRun, jobStarted, startJob } from '@guildhall/contracts/ops'
 import type { Db, Trx } from '@guildhall/db/open'
@@ -9,7 +9,6 @@ import { z } from 'zod'
 import { answer } from './calls.ts'
 import type { Bus } from './connect.ts'
 import { consume } from './consume.ts'
-import { durableOfJob } from './names.ts'
 import { audit, deadLetter, enqueue, queued } from './outbox.ts'
 import type { BusTables } from './tables.ts'
 
@@ -21,18 +20,27 @@ export interface JobContext {
   signal: AbortSignal
 }
 
+/** A run that has failed for good, and why. */
+export interface FailedRun {
+  run_id: string
+  error: Error
+}
+
 /** A job and what runs it. What it returns is kept as the run's result. */
 export interface JobHandler {
   job: Job
   run(args: never, context: JobContext): Promise<unknown>
+  /** Told in the transaction that ends a run as failed, whatever ended it: the process too. */
+  failed?(trx: never, run: FailedRun): Promise<unknown>
 }
 
 /** Pairs a job with its handler, so that the arguments have their type. */
-export function handles<J extends Job>(
+export function handles<J extends Job, T extends BusTables = BusTables>(
   job: J,
   run: (args: z.output<J['args']>, context: JobContext) => Promise<unknown>,
+  failed?: (trx: Trx<T>, run: FailedRun) => Promise<unknown>,
 ): JobHandler {
-  return { job, run }
+  return { job, run, ...(failed && { failed }) }
 }
 
 /** Queues a job in the transaction that asks for it, where it is seen as `queued` at once. */
@@ -81,17 +89,18 @@ type Queued = z.output<typeof Queued>
 async function runOnce(
   bus: Bus,
   db: Db<BusTables>,
-  { job, run }: JobHandler,
+  handler: JobHandler,
   { id, args }: Queued,
   signal: AbortSignal,
 ) {
+  const { job, run } = handler
   await insertRun(db, job, id, args)
   const attempt = await claim(db, id)
   if (!attempt) return
   const log = bus.log.child({ job: job.name, run_id: id })
   // one that ended with its process again and again has never come to the catch below
   if (attempt > job.attempts)
-    return bury(db, job, { id, args }, attempt, new Error('The process ended while it ran'))
+    return bury(db, handler, { id, args }, attempt, new Error('The process ended while it ran'))
   try {
     const result = await run(argsOf(job, args) as never, { run_id: id, log, signal })
     await finish(db, id, attempt, {
@@ -104,7 +113,7 @@ async function runOnce(
     if (signal.aborted || isDatabaseAway(error)) throw error
     if (attempt < job.attempts && mayGetBetter(error)) throw error
     log.error({ err: error }, `Job ${job.name} failed for good`)
-    await bury(db, job, { id, args }, attempt, error as Error)
+    await bury(db, handler, { id, args }, attempt, error as Error)
   }
 }
 
@@ -153,19 +162,28 @@ interface End {
   result: string | null
 }
 
-/** Only the newest attempt may end a run. */
+/** Only the newest attempt may end a run. False where it was not this one. */
 async function finish(db: Db<BusTables>, id: string, attempt: number, end: End) {
-  await db
+  const { numUpdatedRows } = await db
     .updateTable('job_runs')
     .set({ ...end, finished_at: new Date() })
     .where('id', '=', id)
     .where('attempts', '=', attempt)
-    .execute()
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows > 0n
 }
 
-function bury(db: Db<BusTables>, job: Job, run: Queued, attempt: number, error: Error) {
+function bury(
+  db: Db<BusTables>,
+  { job, failed }: JobHandler,
+  run: Queued,
+  attempt: number,
+  error: Error,
+) {
   return db.transaction().execute(async (trx) => {
-    await finish(trx, run.id, attempt, { state: 'failed', error: error.message, result: null })
+    const end = { state: 'failed' as const, error: error.message, result: null }
+    const ended = await finish(trx, run.id, attempt, end)
+    if (ended) await failed?.(trx as never, { run_id: run.id, error })
     await enqueue(trx, deadLetter(job, run, error.message))
   })
 }

@@ -5,7 +5,7 @@ import { REVOKED_BUCKET } from '@guildhall/contracts/auth'
 import { subjectOfCall } from '@guildhall/contracts/call'
 import { calls, jobs } from '@guildhall/contracts/calls'
 import { changed } from '@guildhall/contracts/event'
-import { ownerOfJob } from '@guildhall/contracts/job'
+import { deadSubjectOfJob, durableOfJob, ownerOfJob, subjectOfJob } from '@guildhall/contracts/job'
 import { type Peer, peers, services } from '@guildhall/contracts/names'
 import { cleanUp } from '@guildhall/service/testing'
 import { PermissionViolationError } from '@nats-io/nats-core'
@@ -26,8 +26,8 @@ const only =
 const consumers = [
   ...jobs.map((job) => ({
     stream: 'JOBS',
-    durable: job.name.replace('.', '-'),
-    filter: `jobs.${job.name}`,
+    durable: durableOfJob(job),
+    filter: subjectOfJob(job),
     owner: ownerOfJob(job),
   })),
   { stream: 'AUDIT', durable: 'ops-audit', filter: 'audit.*', owner: 'ops' },
@@ -37,8 +37,8 @@ const consumers = [
 const publishing: Rule[] = [
   ...calls.map((call): Rule => [subjectOfCall(call), only(...call.callers)]),
   ...services.map((service): Rule => [`rpc.${service}.unheard_of`, nobody]),
-  ...jobs.map((job): Rule => [`jobs.${job.name}`, only(ownerOfJob(job), 'ops')]),
-  ...jobs.map((job): Rule => [`dead.${job.name}`, only(ownerOfJob(job))]),
+  ...jobs.map((job): Rule => [subjectOfJob(job), only(ownerOfJob(job), 'ops')]),
+  ...jobs.map((job): Rule => [deadSubjectOfJob(job), only(ownerOfJob(job))]),
   ...services.map((service): Rule => [`audit.${service}`, only(service)]),
   ['audit.gateway', nobody],
   ['audit.operator', nobody],

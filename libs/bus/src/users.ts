@@ -3,9 +3,8 @@ import { REVOKED_BUCKET } from '@guildhall/contracts/auth'
 import { subjectOfCall } from '@guildhall/contracts/call'
 import { calls, jobs } from '@guildhall/contracts/calls'
 import { auditSubject, changed, errorSubject } from '@guildhall/contracts/event'
-import { ownerOfJob, subjectOfJob } from '@guildhall/contracts/job'
+import { durableOfJob, ownerOfJob, subjectOfJob } from '@guildhall/contracts/job'
 import { type Peer, peers, type Service, services } from '@guildhall/contracts/names'
-import { durableOfJob } from './names.ts'
 import { streams } from './streams.ts'
 
 /** What a NATS user may do: subjects with wildcards; an empty list allows none. */

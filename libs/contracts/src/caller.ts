@@ -72,6 +72,9 @@ export const anyPlatform = { accepts: ['platform'] } as const
 export const signedInPerson = { accepts: ['platform'], app_token: false } as const
 /** As `anyPlatform`, and also without a token, or with one that no longer counts. */
 export const maybePlatform = { accepts: ['platform', 'public'] } as const
+/** As `maybePlatform`; and the tools of a machine token with this scope do the same. */
+export const maybePlatformOrTool = <S extends string>(tool_scope: S) =>
+  ({ accepts: ['platform', 'public'], tool_scope }) as const
 /** A platform token of an officer of the org in the URL, or of the superadmin. */
 export const officer = { accepts: ['officer'] } as const
 /** As `officer`; and the tools of a machine token with this scope do the same. */

@@ -18,7 +18,7 @@ import * as compute from './compute.ts'
 import * as connect from './connect.ts'
 import { type AuditAction, actorOf } from './event.ts'
 import * as integrations from './integrations.ts'
-import { ownerOfJob } from './job.ts'
+import { deadSubjectOfJob, durableOfJob, ownerOfJob, subjectOfJob } from './job.ts'
 import * as knowledge from './knowledge.ts'
 import * as mcp from './mcp.ts'
 import * as members from './members.ts'
@@ -144,6 +144,15 @@ test('every job has an owner that is a service, and a scheduled one needs no arg
     if (job.cron) assert.deepEqual(job.args.parse({}), {}, job.name)
   }
   for (const service of services) assert.ok(jobs.some(({ name }) => name === `${service}.prune`))
+})
+
+test('a job that is named after a module runs, and is buried, at its owner', () => {
+  const job = pointImports.importEventCsv
+  assert.equal(job.name, 'points.import_event_csv')
+  assert.deepEqual(
+    [subjectOfJob(job), deadSubjectOfJob(job), durableOfJob(job)],
+    ['jobs.store.import_event_csv', 'dead.store.import_event_csv', 'store-import_event_csv'],
+  )
 })
 
 test('every audit action begins with its service and says what happened', () => {

@@ -1,10 +1,12 @@
 import type { z } from 'zod'
-import type { Service } from './names.ts'
+import type { ModuleName, Service } from './names.ts'
 
 /** Work that runs apart from the request that asked for it, as plain data. */
 export interface Job {
-  /** `<service>.<verb_noun>`: the service before the dot runs it. */
-  name: `${Service}.${string}`
+  /** `<service>.<verb_noun>`: the service before the dot runs it. With an `owner`, `<module>.<verb_noun>`. */
+  name: `${Service | ModuleName}.${string}`
+  /** The service that runs it, where its name begins with a module's. */
+  owner?: Service
   summary: string
   args: z.ZodObject
   /** When it runs by itself, in UTC. Arguments must then all have defaults. */
@@ -19,8 +21,13 @@ export interface Job {
 
 export const job = <const J extends Job>(contract: J): J => contract
 
-export const ownerOfJob = ({ name }: Job) => name.slice(0, name.indexOf('.')) as Service
+export const ownerOfJob = ({ name, owner }: Job) =>
+  owner ?? (name.slice(0, name.indexOf('.')) as Service)
+/** What it is called in subjects, where its owner comes first: `store.import_event_csv`. */
+const ownName = (job: Job) => `${ownerOfJob(job)}.${job.name.slice(job.name.indexOf('.') + 1)}`
 /** `jobs.<service>.<job>` */
-export const subjectOfJob = ({ name }: Job) => `jobs.${name}`
+export const subjectOfJob = (job: Job) => `jobs.${ownName(job)}`
 /** Where a job goes when its attempts are used up: `dead.<service>.<job>`. */
-export const deadSubjectOfJob = ({ name }: Job) => `dead.${name}`
+export const deadSubjectOfJob = (job: Job) => `dead.${ownName(job)}`
+/** `<service>-<job>`: the durable consumer of a job. */
+export const durableOfJob = (job: Job) => ownName(job).replace('.', '-')

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { maybePlatform, officer } from './caller.ts'
+import { maybePlatform, maybePlatformOrTool, officer, officerOrTool } from './caller.ts'
 import { audited } from './event.ts'
 import { ChatUserId, Instant, nextCursor, OrgParams, Paging } from './fields.ts'
 import { route } from './route.ts'
@@ -48,13 +48,13 @@ export const PointsUser = MemberDetails.extend({
 }).meta({ id: 'PointsUser' })
 export type PointsUser = z.output<typeof PointsUser>
 
+const Name = Text.min(1, 'give a name')
 export const NewPointsUser = MemberDetails.partial()
   .required({ name: true })
-  .extend({ name: Text.min(1, 'give a name'), email: Email })
-export const PointsUserPatch = MemberDetails.partial().refine(
-  (fields) => Object.keys(fields).length > 0,
-  'Send at least one field',
-)
+  .extend({ name: Name, email: Email })
+export const PointsUserPatch = MemberDetails.partial()
+  .extend({ name: Name.optional() })
+  .refine((fields) => Object.keys(fields).length > 0, 'Send at least one field')
 export type PointsUserPatch = z.output<typeof PointsUserPatch>
 
 /** An email, the member's uuid, or a username. */
@@ -113,7 +113,7 @@ export const getUserPoints = route({
   summary: "A member's points, the newest first",
   ...points,
   params: UserParams,
-  caller: officer,
+  caller: officerOrTool('points:read'),
   query: Paging,
   reply: {
     200: z.object({
@@ -136,7 +136,7 @@ export const assignPoints = route({
   url: '/api/points/:org/assign_points',
   summary: 'Give a member points, or take some away, for an event',
   ...points,
-  caller: officer,
+  caller: officerOrTool('points:write'),
   body: z
     .object({
       user_identifier: Identifier.optional().describe('Email, id or username'),
@@ -179,7 +179,7 @@ export const Standing = z
     total_points: z.int(),
     points_details: z
       .array(z.object({ event: z.string(), points: z.int(), timestamp: Instant }))
-      .describe('The newest 20 awards'),
+      .describe('The newest 20 that were earned'),
   })
   .meta({ id: 'Standing' })
 export type Standing = z.output<typeof Standing>
@@ -194,7 +194,7 @@ export const getLeaderboard = route({
   url: '/api/points/:org/leaderboard',
   summary: 'Members by their points, the most first',
   ...points,
-  caller: maybePlatform,
+  caller: maybePlatformOrTool('points:read'),
   query: StandingsQuery,
   reply: { 200: z.array(Standing) },
 })

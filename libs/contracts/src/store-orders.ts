@@ -4,7 +4,7 @@ import { audited } from './event.ts'
 import { Instant, OrgParams } from './fields.ts'
 import { Email } from './points.ts'
 import { route } from './route.ts'
-import { SerialId } from './store-products.ts'
+import { PathId, SerialId } from './store-products.ts'
 
 /** Orders, paid for with points (interface.md, Orders and Store routes; decisions.md § 5). */
 
@@ -65,10 +65,19 @@ const Placed = z
 export type Placed = z.output<typeof Placed>
 
 const store = { owner: 'store', module: 'storefront', params: OrgParams } as const
-const OrderParams = OrgParams.extend({ id: SerialId })
-/** These lists are plain arrays for existing clients; a page is asked for. */
+const OrderParams = OrgParams.extend({ id: PathId })
+/** The number of an order, or the email of a member. */
+const OrderKey = z
+  .string()
+  .refine(
+    (text) => /^\d+$/.test(text) || Email.safeParse(text).success,
+    'is neither the number of an order nor an email address, such as name@example.org',
+  )
+  .transform((text) => (/^\d+$/.test(text) ? PathId.parse(text) : Email.parse(text)))
+
+/** These lists are plain arrays for existing clients; the next page is asked for by the last id. */
 const OrdersQuery = z.object({
-  limit: z.coerce.number<string>().int().min(1).max(500).optional().describe('All without it'),
+  limit: z.coerce.number<string>().int().min(1).max(500).default(100),
   before: SerialId.optional().describe('Only orders with a smaller id'),
 })
 export type OrdersQuery = z.output<typeof OrdersQuery>
@@ -133,7 +142,7 @@ export const getOrder = route({
   url: '/api/storefront/:org/orders/:id',
   summary: 'One order by its number, or the orders of a member by their email',
   ...store,
-  params: OrgParams.extend({ id: z.union([SerialId, Email]) }),
+  params: OrgParams.extend({ id: OrderKey }),
   caller: siteMemberOrOfficer,
   query: OrdersQuery,
   reply: { 200: z.union([Order, z.array(Order)]) },

@@ -9,8 +9,14 @@ import { Organization } from './store-members.ts'
 
 const MOST_PRICE = 1_000_000
 const MOST_STOCK = 1_000_000
+const MOST_ID = 2_147_483_647
 /** Ids of products and orders. */
-export const SerialId = z.coerce.number<string>().int().min(1).max(2_147_483_647)
+export const SerialId = z.coerce.number<string>().int().min(1).max(MOST_ID)
+/** As SerialId, in a path: a number that none can have is 0, whose product or order is not found. */
+export const PathId = z
+  .string()
+  .regex(/^\d+$/, 'is a number, such as 7')
+  .transform((digits) => (Number(digits) <= MOST_ID ? Number(digits) : 0))
 
 const Writable = z.object({
   name: z.string().trim().min(1).max(100),
@@ -46,7 +52,7 @@ export const ProductPatch = Writable.partial().refine(
 export type ProductPatch = z.output<typeof ProductPatch>
 
 const store = { owner: 'store', module: 'storefront', params: OrgParams } as const
-const ProductParams = OrgParams.extend({ id: SerialId })
+const ProductParams = OrgParams.extend({ id: PathId })
 const Catalog = z.object({ organization: Organization, products: z.array(Product) })
 
 export const listProducts = route({

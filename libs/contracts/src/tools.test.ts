@@ -19,6 +19,8 @@ test('what changes something for good, or costs money, is a tool that asks for c
   assert.deepEqual(asks, [
     'knowledge.delete_source',
     'knowledge.reindex',
+    'points.award',
+    'points.import_csv',
     'alerts.delete',
     'apps.delete',
     'apps.rollback',

@@ -25,6 +25,8 @@ import { getBranding, getOrg } from './orgs.ts'
 import { listPacks, queryPack, syncPack } from './packs.ts'
 import { listFiles, readFile, writeFile } from './pod-files.ts'
 import { listPodSessions, planPodSession, removePodSession } from './pod-sessions.ts'
+import { importPoints } from './point-imports.ts'
+import { assignPoints, getLeaderboard, getUserPoints } from './points.ts'
 import { callOf, type Tool, tool } from './tool.ts'
 
 /**
@@ -79,6 +81,18 @@ export const tools: readonly Tool[] = [
     route: syncCalendar,
     without: ['wait', 'force'],
   }),
+
+  tool({ name: 'points.leaderboard', scope: 'points:read', route: getLeaderboard }),
+  tool({ name: 'points.history', scope: 'points:read', route: getUserPoints }),
+  tool({ name: 'points.award', scope: 'points:write', route: assignPoints, confirm: {} }),
+  tool({
+    name: 'points.import_csv',
+    scope: 'points:write',
+    route: importPoints,
+    confirm: { dry_run: true },
+    without: ['dry_run'],
+  }),
+
   tool({ name: 'alerts.list', scope: 'alerts:manage', route: listFeeds }),
   tool({ name: 'alerts.presets', scope: 'alerts:manage', route: listPresets }),
   tool({ name: 'alerts.history', scope: 'alerts:manage', route: getFeedHistory }),

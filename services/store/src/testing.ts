@@ -29,7 +29,7 @@ export async function testStore(t: Test, more: Env = {}) {
     ...more,
   }
   const { DATABASE_URL, INTERNAL_KEY, NATS_URL } = settings
-  const linked = await testAuth(t, NATS_URL)
+  const { linked, stopAuth } = await testAuth(t, NATS_URL)
   const store = await start(readConfig(settings))
   cleanUp(t, () => store[Symbol.asyncDispose]())
   const url = roleUrl(DATABASE_URL, 'store', INTERNAL_KEY)
@@ -40,7 +40,7 @@ export async function testStore(t: Test, more: Env = {}) {
     clientAs(store.url, INTERNAL_KEY, identity, headers)
   const link = (chat_user_id: string, email: string) =>
     ask(auth, linkPeople, { chat_user_id, email })
-  return { as, db, settings, linked, auth, link, url: store.url }
+  return { as, db, settings, linked, stopAuth, auth, link, url: store.url }
 }
 
 export type TestStore = Awaited<ReturnType<typeof testStore>>
@@ -64,7 +64,7 @@ async function testAuth(t: Test, url: string) {
     valid_until: new Date(Date.now() + 60_000).toISOString(),
   }))
   await auth.nats.flush()
-  return linked
+  return { linked, stopAuth: () => auth.nats.close() }
 }
 
 const orgOf = (id: number) => ({

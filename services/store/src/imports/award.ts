@@ -2,7 +2,7 @@ import type { ImportResult } from '@guildhall/contracts/point-imports'
 import { newId } from '@guildhall/service/id'
 import { type Selectable, sql } from 'kysely'
 import type { Tables, Trx } from '../db.ts'
-import type { Attendance } from './read-csv.ts'
+import { type Attendance, namedRows } from './read-csv.ts'
 
 export type ImportRow = Selectable<Tables['imports']>
 
@@ -16,13 +16,17 @@ export async function awardAttended(
   await sql`select pg_advisory_xact_lock(hashtext('store.import'), ${file.org_id})`.execute(trx)
   const emails = attended.map(({ email }) => email)
   const known = await membersByEmail(trx, file.org_id, emails)
-  const strangers = attended.filter(({ email }) => !known.has(email))
+  const before = await awardedBefore(trx, file, emails)
+  const strangers = attended.filter(({ email }) => !known.has(email) && !before.has(email))
   const created = await addMembers(trx, file.org_id, strangers, now)
   const all = created > 0 ? await membersByEmail(trx, file.org_id, emails) : known
   // two emails may be one member's
-  const one = new Map(emails.map((email) => [all.get(email), email]))
+  const one = new Map(
+    emails.filter((email) => all.has(email)).map((email) => [all.get(email), email]),
+  )
   const awarded = await awardOnce(trx, file, one, now)
-  return { awarded, skipped: skipped + emails.length - awarded, created, errors }
+  const missed = skipped + emails.length - awarded
+  return { awarded, skipped: missed, created, ...namedRows(errors) }
 }
 
 /** The members of these emails, as officers noted them or as their owners proved them. */
@@ -36,13 +40,23 @@ async function membersByEmail(trx: Trx, orgId: number, emails: string[]) {
   return new Map(rows.map(({ email, id }) => [email, id]))
 }
 
+/** One award per email and event, ever; an event is the same however its letters are written. */
+const sourceKey = (event: string, email: string) => `csv:${event.toLowerCase()}:${email}`
+
+/** The emails that have been awarded it, whosever they are called by now. */
+async function awardedBefore(trx: Trx, { org_id, event }: ImportRow, emails: string[]) {
+  const byKey = new Map(emails.map((email) => [sourceKey(event, email), email]))
+  const { rows } = await sql<{ source_key: string }>`
+    select source_key from ledger
+    where org_id = ${org_id} and source_key = any(${[...byKey.keys()]}::text[])
+  `.execute(trx)
+  return new Set(rows.map(({ source_key }) => byKey.get(source_key)))
+}
+
 /** Adds members whose emails nobody has proved, and answers how many. */
 async function addMembers(trx: Trx, orgId: number, people: Attendance['attended'], now: Date) {
   if (people.length === 0) return 0
-  const rows = people.map(({ email, name }) => ({
-    ...{ id: newId(), person: newId(), email },
-    name: name || (email.split('@')[0] ?? ''),
-  }))
+  const rows = people.map(({ email, name }) => ({ id: newId(), person: newId(), email, name }))
   const sent = JSON.stringify(rows)
   await sql`
     insert into people (id, created_at)
@@ -70,7 +84,7 @@ async function awardOnce(
 ) {
   const rows = [...members].map(([member, email]) => ({
     member,
-    source_key: `csv:${event}:${email}`,
+    source_key: sourceKey(event, email),
   }))
   const ids = rows.map(({ member }) => member)
   await sql`
@@ -81,7 +95,8 @@ async function awardOnce(
     select ${org_id}, member, ${points}, 'csv', ${event}, ${asked_by}, source_key, ${now}
     from json_to_recordset(${JSON.stringify(rows)}::json) as sent (member uuid, source_key text)
     where not exists (
-      select from ledger l where l.membership = sent.member and l.kind = 'csv' and l.event = ${event}
+      select from ledger l
+      where l.membership = sent.member and l.kind = 'csv' and lower(l.event) = lower(${event})
     )
     on conflict on constraint ledger_once do nothing
   `.execute(trx)

@@ -1,4 +1,4 @@
-import { MOST_ROWS } from '@guildhall/contracts/point-imports'
+import { type ImportResult, MOST_NAMED_ROWS, MOST_ROWS } from '@guildhall/contracts/point-imports'
 import { Email } from '@guildhall/contracts/points'
 import { AppError } from '@guildhall/service/errors'
 import { parse } from 'csv-parse/sync'
@@ -11,6 +11,8 @@ export interface Attendance {
   errors: { row: number; reason: string }[]
 }
 
+/** As for names that officers give (contracts, MemberDetails). */
+const MOST_NAME_CHARS = 200
 const DELIMITERS = [',', ';', '\t']
 const COLUMNS = {
   email: 'email',
@@ -39,12 +41,23 @@ export function readAttendance(text: string): Attendance {
     else if (seen.has(email.data)) found.skipped += 1
     else {
       seen.add(email.data)
-      const name = `${cell(at.first)} ${cell(at.last)}`.trim().slice(0, 200)
+      const name = shortened(`${cell(at.first)} ${cell(at.last)}`.trim())
       found.attended.push({ row: info.lines, email: email.data, name })
     }
   }
   return found
 }
+
+/** As many characters as a name may have, never half of a surrogate pair: Postgres takes none. */
+const shortened = (name: string) => name.slice(0, MOST_NAME_CHARS).replace(/[\uD800-\uDBFF]$/, '')
+
+/** The first rows that cannot be used, and how many there are: a file may hold 20 000. */
+export const namedRows = (
+  errors: Attendance['errors'],
+): Pick<ImportResult, 'errors' | 'errors_total'> => ({
+  errors: errors.slice(0, MOST_NAMED_ROWS),
+  errors_total: errors.length,
+})
 
 /** The text of an uploaded file. Throws `import.csv` for what is no text. */
 export function decodeFile(bytes: Uint8Array): string {

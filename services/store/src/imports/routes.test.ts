@@ -4,10 +4,11 @@ import { ask } from '@guildhall/bus/calls'
 import { busAs } from '@guildhall/bus/testing'
 import { findJobRun, startJob } from '@guildhall/contracts/ops'
 import { getImport, importEventCsv, uploadEventCsv } from '@guildhall/contracts/point-imports'
-import { deletePoints, getUserPoints } from '@guildhall/contracts/points'
+import { deletePoints, getUserPoints, putPointsUser } from '@guildhall/contracts/points'
 import { memberLogin } from '@guildhall/contracts/store-members'
 import { newId } from '@guildhall/service/id'
 import { until } from '@guildhall/service/testing'
+import { sql } from 'kysely'
 import { at, madeMember, officer, site, type TestStore, testStore } from '../testing.ts'
 import { checkBooks } from '../testing-books.ts'
 
@@ -53,6 +54,7 @@ test('an attendance file awards once, whatever its line ends, byte order mark an
   assert.deepEqual(first, {
     ...{ state: 'done', awarded: 2, skipped: 2, created: 1 },
     errors: [{ row: 6, reason: 'Email is no email address, such as name@example.org' }],
+    errors_total: 1,
   })
   const utf16 = Uint8Array.from(Buffer.from(`\uFEFF${fileOf()}`, 'utf16le'))
   for (const again of [
@@ -93,6 +95,28 @@ test('an event that was taken back can be imported again', async (t) => {
   assert.ok('awarded' in again && again.awarded === 2)
 })
 
+test('an event is the same however its letters are written', async (t) => {
+  const store = await testStore(t)
+  await imported(store, fileOf(), 'Kick')
+  const again = await imported(store, fileOf(), 'KICK')
+  assert.ok('awarded' in again && again.awarded === 0)
+  await store.db.updateTable('ledger').set({ source_key: null }).execute()
+  const keyless = await imported(store, fileOf(), 'kick')
+  assert.ok('awarded' in keyless && keyless.awarded === 0, 'one award of it is enough')
+})
+
+test('the same file after an email was corrected makes no second member', async (t) => {
+  const store = await testStore(t)
+  await imported(store, fileOf())
+  const params = { org: 'org1', identifier: 'grace@example.org' }
+  const body = { email: 'hopper@example.org' }
+  assert.equal((await store.as(officer()).call(putPointsUser, { params, body })).status, 200)
+  const again = await imported(store, fileOf())
+  assert.ok('awarded' in again)
+  assert.deepEqual([again.awarded, again.created, again.skipped], [0, 0, 4])
+  assert.equal(await pointsOf(store, 'hopper@example.org'), 5)
+})
+
 test('a member who proved one email and is noted under another is awarded once', async (t) => {
   const store = await testStore(t)
   await store
@@ -102,6 +126,49 @@ test('a member who proved one email and is noted under another is awarded once',
   const result = await imported(store, fileOf())
   assert.ok('awarded' in result)
   assert.deepEqual([result.awarded, result.created], [1, 0])
+})
+
+test('a name that is too long is cut between characters, and the others are awarded too', async (t) => {
+  const store = await testStore(t)
+  const name = 'a'.repeat(199)
+  const head = 'Email,First Name,Checked-In Date\n'
+  const file = `${head}ada@example.org,${name}😀,x\ngrace@example.org,Grace,x\n`
+  const result = await imported(store, file)
+  assert.ok('awarded' in result && result.awarded === 2)
+  const members = await store.db.selectFrom('memberships').select('name').orderBy('name').execute()
+  assert.deepEqual(
+    members.map((member) => member.name),
+    ['Grace', name],
+  )
+})
+
+test('an import whose run fails for good has failed, says so, and keeps no email', async (t) => {
+  const store = await testStore(t)
+  await sql`
+    create function refused() returns trigger language plpgsql as
+      $$ begin raise exception using errcode = '22000', message = 'secret of the database'; end $$
+  `.execute(store.db)
+  await sql`
+    create trigger refused before insert on ledger for each statement execute function refused()
+  `.execute(store.db)
+  const failed = await imported(store, fileOf())
+  assert.ok('awarded' in failed)
+  assert.deepEqual([failed.state, failed.awarded, failed.errors_total], ['failed', 0, 1])
+  assert.match(failed.errors[0]?.reason ?? '', /^Nothing was awarded.*send the file again$/)
+  const rows = await store.db.selectFrom('imports').select('content').execute()
+  assert.deepEqual(rows, [{ content: null }])
+})
+
+test('of a file of bad rows alone the first hundred are named, and its run can be looked at', async (t) => {
+  const store = await testStore(t)
+  const rows = Array.from({ length: 20_000 }, (_, n) => `no address ${n},x\n`).join('')
+  const result = await imported(store, `Email,Checked-In Date\n${rows}`)
+  assert.ok('awarded' in result)
+  assert.deepEqual([result.errors.length, result.errors_total], [100, 20_000])
+  const bus = await busAs(t, { url: store.settings.NATS_URL, peer: 'operator' })
+  const { id } = await store.db.selectFrom('imports').select('id').executeTakeFirstOrThrow()
+  const { run } = await ask(bus, findJobRun('store'), { id })
+  assert.deepEqual(run?.result, { awarded: 0, skipped: 0, created: 0, errors_total: 20_000 })
 })
 
 test('a file of another kind is refused at once, and says why', async (t) => {
@@ -148,6 +215,8 @@ test('the operator imports a file for an org, and officers of another see nothin
     (await run({ ...args, org_prefix: 'nobody', file_content: fileOf() })).state,
     'failed',
   )
+  const long = { ...args, file_content: fileOf() + 'x'.repeat(60_000) }
+  await assert.rejects(run(long), { code: 'job.invalid', message: /uploadEventCSV/ })
   const params = { org: 'org2', job_id: done.id }
   assert.equal((await store.as(officer(2)).call(getImport, { params })).status, 404)
 })

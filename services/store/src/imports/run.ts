@@ -1,4 +1,5 @@
 import { ask } from '@guildhall/bus/calls'
+import type { FailedRun } from '@guildhall/bus/jobs'
 import { audit, enqueue } from '@guildhall/bus/outbox'
 import { findOrg } from '@guildhall/contracts/orgs'
 import {
@@ -19,18 +20,31 @@ type Sent = z.output<typeof importEventCsv.args>
 export const importById = (db: Db, id: string) =>
   db.selectFrom('imports').selectAll().where('id', '=', id).executeTakeFirst()
 
-/** Reads the attendance file of a run and awards its event, in one transaction. Once it has, it does nothing more. */
-export async function runImport(
-  deps: Deps,
-  run_id: string,
-  sent: Sent,
-): Promise<ImportResult | null> {
+/**
+ * Reads the attendance file of a run and awards its event, in one transaction. Once it has, it does nothing more.
+ * The run keeps the counts; the rows that cannot be used are the import's.
+ */
+export async function runImport(deps: Deps, run_id: string, sent: Sent) {
   const { db } = deps
   const file = (await importById(db, run_id)) ?? (await keepSent(deps, run_id, sent))
-  if (file.state !== 'queued') return file.result
-  const read = await reading(db, file)
-  return db.transaction().execute((trx) => finish(trx, file, read, deps.now()))
+  if (file.state !== 'queued') return file.result && countsOf(file.result)
+  const read = readAttendance(file.content ?? '')
+  const result = await db.transaction().execute((trx) => finish(trx, file, read, deps.now()))
+  return result && countsOf(result)
 }
+
+const countsOf = ({ errors: _, ...counts }: ImportResult) => counts
+
+/** Ends the import of a run that has failed for good: it says why, and the file with its emails goes. */
+export async function failImport(trx: Trx, { run_id, error }: FailedRun) {
+  const reason = error instanceof AppError ? error.message : OUR_FAULT
+  const errors = [{ row: 1, reason }]
+  const result = { awarded: 0, skipped: 0, created: 0, errors, errors_total: 1 }
+  await end(trx, run_id, { state: 'failed', result })
+}
+
+const OUR_FAULT =
+  'Nothing was awarded, by a fault of Guildhall that its operator sees in the error log; send the file again'
 
 async function finish(trx: Trx, { id }: ImportRow, read: Attendance, now: Date) {
   const file = await trx
@@ -50,31 +64,16 @@ async function finish(trx: Trx, { id }: ImportRow, read: Attendance, now: Date) 
 }
 
 const end = (
-  db: Db,
+  trx: Trx,
   id: string,
   { state, result }: { state: 'done' | 'failed'; result: ImportResult },
 ) =>
-  db
+  trx
     .updateTable('imports')
     .set({ state, result: JSON.stringify(result), content: null })
     .where('id', '=', id)
+    .where('state', '=', 'queued')
     .execute()
-
-/** A file that cannot be read stays so: the import says why, and fails. */
-async function reading(db: Db, file: ImportRow): Promise<Attendance> {
-  try {
-    return readAttendance(file.content ?? '')
-  } catch (error) {
-    if (error instanceof AppError) {
-      const errors = [{ row: 1, reason: error.message }]
-      await end(db, file.id, {
-        state: 'failed',
-        result: { awarded: 0, skipped: 0, created: 0, errors },
-      })
-    }
-    throw error
-  }
-}
 
 /** Keeps what the operator sent along, so that a second attempt finds it. */
 async function keepSent({ db, bus, now }: Deps, id: string, sent: Sent): Promise<ImportRow> {

@@ -1,6 +1,7 @@
 import type { PointsUser } from '@guildhall/contracts/points'
 import { z } from 'zod'
 import type { Db, Membership } from '../db.ts'
+import { shownName } from './rules.ts'
 
 type Known = Membership & { chat_user_id: string | null }
 
@@ -46,7 +47,16 @@ export function membersOf(db: Db, orgId: number, q: string | undefined, { before
 export function shownMember(member: Known): PointsUser {
   const { id, name, email, username, student_id, class_standing, major, profile_fields } = member
   return {
-    ...{ id, name, email, username, student_id, class_standing, major, profile_fields },
+    ...{
+      id,
+      name: shownName(name),
+      email,
+      username,
+      student_id,
+      class_standing,
+      major,
+      profile_fields,
+    },
     chat_linked: member.chat_user_id !== null,
     total_points: member.balance,
     created_at: member.created_at.toISOString(),

@@ -37,6 +37,13 @@ test('officers add, change and find members by email, id and username', async (t
       [made.body.user.id, `Maths ${identifier}`, 'Ada', { shirt: 'M' }],
     )
   }
+  for (const name of ['', '  ']) {
+    const nameless = await by.call(putPointsUser, {
+      params: { org: 'org1', identifier: ADA },
+      body: { name },
+    })
+    assert.deepEqual(codeOf(nameless), [400, 'request.invalid'])
+  }
   const twice = await by.call(createPointsUser, { ...at(), body: { name: 'A', email: ADA } })
   assert.deepEqual(codeOf(twice), [409, 'member.email_taken'])
   const named = { name: 'B', email: 'b@example.org', username: 'ada' }

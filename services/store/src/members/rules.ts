@@ -1,6 +1,10 @@
 import { violates } from '@guildhall/db/violations'
 import { AppError } from '@guildhall/service/errors'
 
+/** What a member is called where they have given no name: never a part of their email, which is a student id at many schools. */
+const NAMELESS = 'Member'
+export const shownName = (name: string): string => name || NAMELESS
+
 export const memberNotFound = () =>
   new AppError(
     'not_found',

@@ -32,12 +32,12 @@ export async function buy(deps: Deps, asked: Asked): Promise<Placed> {
 /** Prices are the catalog's: those that were sent are only compared (decisions.md § 5). */
 function comparePrices(
   { config, log }: Pick<Deps, 'config' | 'log'>,
-  { route, org, body }: Asked,
+  { route, org, body, caller }: Asked,
   lines: readonly Line[],
 ) {
   const other = lines.some(({ price, product }) => price !== undefined && price !== product.price)
   if (!other && (body.total_amount ?? totalOf(lines)) === totalOf(lines)) return
   const decision = config.ACCESS_ENFORCE ? 'deny' : 'would_deny'
-  noteDenied(log, { decision, reason: 'checkout_price_mismatch', route, org })
+  noteDenied(log, { decision, reason: 'checkout_price_mismatch', route, org, caller })
   if (config.ACCESS_ENFORCE) throw priceMismatch()
 }

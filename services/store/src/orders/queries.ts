@@ -1,6 +1,7 @@
 import type { Order, OrderStatus, OrdersQuery } from '@guildhall/contracts/store-orders'
 import { jsonArrayFrom } from 'kysely/helpers/postgres'
 import type { Db, Trx } from '../db.ts'
+import { shownName } from '../members/rules.ts'
 
 /** Orders of an org that nobody removed, the newest first. */
 export const selectOrders = (db: Db, orgId: number) =>
@@ -26,6 +27,7 @@ type Shown = Awaited<ReturnType<ReturnType<typeof selectOrders>['execute']>>[0]
 
 export const shownOrder = ({ created_at, updated_at, ...order }: Shown): Order => ({
   ...order,
+  user_name: shownName(order.user_name),
   created_at: created_at.toISOString(),
   updated_at: updated_at.toISOString(),
 })
@@ -45,11 +47,10 @@ export async function ordersOf(
   orgId: number,
   { limit, before, status, membership }: Filters,
 ): Promise<Order[]> {
-  let query = selectOrders(db, orgId)
+  let query = selectOrders(db, orgId).limit(limit)
   if (membership !== undefined) query = query.where('o.membership', '=', membership)
   if (status !== undefined) query = query.where('o.status', '=', status)
   if (before !== undefined) query = query.where('o.id', '<', before)
-  if (limit !== undefined) query = query.limit(limit)
   return (await query.execute()).map(shownOrder)
 }
 

@@ -13,6 +13,7 @@ import { memberBy } from '../members/queries.ts'
 import { memberNotFound } from '../members/rules.ts'
 import { joinByChat } from '../people/join.ts'
 import { ownMembership } from '../people/own.ts'
+import { nameOf } from './name-of.ts'
 import { balanceOf, book, deleteEvent, refuseBelowZero } from './queries.ts'
 
 export function pointRoutes(app: App, deps: Deps) {
@@ -30,7 +31,7 @@ export function pointRoutes(app: App, deps: Deps) {
       const entry = {
         ...{ org_id: org.id, membership: member.id, points, event, created_at: now() },
         kind: points > 0 ? ('award' as const) : ('adjust' as const),
-        awarded_by: caller.username,
+        awarded_by: nameOf(caller),
       }
       const id = await book(trx, entry)
       const said = { user_id: member.id, points, entry: id }

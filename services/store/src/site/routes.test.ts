@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getMemberProfile, getWallet, memberLogin } from '@guildhall/contracts/store-members'
-import { at, madeMember, platform, site, testStore } from '../testing.ts'
+import { at, award, madeMember, platform, site, testStore } from '../testing.ts'
 
 const ADA = 'ada@example.org'
 const codeOf = ({ status, body }: { status: number; body: unknown }) => [
@@ -40,4 +40,18 @@ test('in report mode another email gets an answer without anything in it, and wr
   assert.deepEqual(people, [])
   const wallet = { params: { org: 'org1', email: 'eve@example.org' } }
   assert.equal((await store.as(site(ADA)).call(getWallet, wallet)).status, 403)
+})
+
+test('a wallet shows the newest twenty movements', async (t) => {
+  const store = await testStore(t)
+  await madeMember(store, ADA)
+  for (let n = 1; n <= 21; n++) await award(store, ADA, n)
+  const wallet = { params: { org: 'org1', email: ADA } }
+  const reply = await store.as(site(ADA)).call(getWallet, wallet)
+  assert.ok(reply.status === 200)
+  assert.deepEqual(
+    reply.body.points_breakdown.map(({ points }) => points),
+    Array.from({ length: 20 }, (_, n) => 21 - n),
+  )
+  assert.equal(reply.body.total_points, 231)
 })

@@ -8,7 +8,7 @@ import {
 } from '@guildhall/contracts/store-members'
 import type { App } from '@guildhall/service/app'
 import type { Deps } from '../deps.ts'
-import { memberNotFound } from '../members/rules.ts'
+import { memberNotFound, shownName } from '../members/rules.ts'
 import { checkOwnEmail, otherEmail, ownMembership, provedBy } from '../people/own.ts'
 import type { Proved } from '../people/people.ts'
 import { entriesOf } from '../points/queries.ts'
@@ -26,7 +26,7 @@ export function siteRoutes(app: App, deps: Deps) {
     if (body.email !== caller.email.toLowerCase()) {
       const reason = 'member_login_unverified'
       const decision = config.ACCESS_ENFORCE ? 'deny' : 'would_deny'
-      noteDenied(log, { decision, reason, route: memberLogin, org })
+      noteDenied(log, { decision, reason, route: memberLogin, org, caller })
       if (config.ACCESS_ENFORCE) throw otherEmail()
       return { message: 'Sign in with the account that has this email; nothing was changed' }
     }
@@ -52,7 +52,14 @@ export function siteRoutes(app: App, deps: Deps) {
     if (!member) throw memberNotFound()
     const { username, email, student_id } = member
     const chat_linked = member.chat_user_id !== null
-    const user = { id: member.id, name: member.name, username, email, student_id, chat_linked }
+    const user = {
+      id: member.id,
+      name: shownName(member.name),
+      username,
+      email,
+      student_id,
+      chat_linked,
+    }
     return { message, user, organization: { id, name, prefix } }
   }
 

@@ -26,7 +26,7 @@ export async function signIn(
     const person = await claimIn(trx, said.email, now())
     const member = await ownMembership(trx, org.id, { email: said.email })
     if (member) return fill(trx, org, { member, said, caller, now: now() })
-    const name = said.name || (said.email.split('@')[0] ?? '')
+    const name = said.name ?? '' // never the email's: at a school that is the student id
     const joining = { ...missing(undefined, said), name, email: said.email }
     const user_id = await insertMembership(
       trx,
