@@ -9,7 +9,7 @@ import { answerError } from '@guildhall/service/answer-error'
 import { takeAnyBody } from '@guildhall/service/any-body'
 import { MAX_PARAM_LENGTH } from '@guildhall/service/app'
 import { CALLER_HEADER, signIdentity } from '@guildhall/service/caller-token'
-import { allowedOrigins } from '@guildhall/service/config'
+import { allowedOrigins, isDisabled } from '@guildhall/service/config'
 import { cookieName, isHttps } from '@guildhall/service/cookie-name'
 import { notFound } from '@guildhall/service/errors'
 import { lingers } from '@guildhall/service/linger'
@@ -27,7 +27,7 @@ import type { Admitted, createAdmit } from './admit.ts'
 import type { Config } from './config.ts'
 import { checkLength, forward } from './forward.ts'
 import { type Arrival, createLimits, type Limits } from './limits.ts'
-import { addOwnRoutes, isDisabled } from './own-routes.ts'
+import { addOwnRoutes } from './own-routes.ts'
 
 export interface Deps {
   config: Config

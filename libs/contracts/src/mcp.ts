@@ -98,7 +98,11 @@ export const toolUsed = audited(
   'mcp.tool.called',
   z.object({
     tool: z.string(),
-    outcome: z.enum(['done', 'confirm_required', 'refused']),
+    outcome: z
+      .enum(['asked', 'done', 'confirm_required', 'refused', 'unknown'])
+      .describe(
+        'asked: about to be done, by a tool that writes; a line with what became of it follows. unknown: nobody answered in time',
+      ),
     code: z.string().nullable().describe('Of a refusal'),
   }),
 )

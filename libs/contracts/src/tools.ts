@@ -27,6 +27,9 @@ import { listFiles, readFile, writeFile } from './pod-files.ts'
 import { listPodSessions, planPodSession, removePodSession } from './pod-sessions.ts'
 import { callOf, type Tool, tool } from './tool.ts'
 
+/** Of the tools that work on pods. */
+const podTool = { scope: 'compute:manage', integration: 'podhost' } as const
+
 /**
  * Every tool there is (decisions.md § 4). A row is all that a new one needs: its route takes machine tokens, or officers
  * and tools (`officerOrTool`).
@@ -50,6 +53,7 @@ export const tools: readonly Tool[] = [
     name: 'knowledge.search',
     scope: 'knowledge:read',
     route: search,
+    reads: true,
     without: ['embedding', 'embedding_model'],
     audited: false,
   }),
@@ -58,7 +62,7 @@ export const tools: readonly Tool[] = [
   tool({ name: 'knowledge.settings', scope: 'knowledge:read', route: getKnowledgeSettings }),
   tool({ name: 'knowledge.runs', scope: 'knowledge:read', route: listKnowledgeRuns }),
   tool({ name: 'knowledge.packs', scope: 'knowledge:read', route: listPacks }),
-  tool({ name: 'packs.query', scope: 'knowledge:read', route: queryPack }),
+  tool({ name: 'packs.query', scope: 'knowledge:read', route: queryPack, reads: true }),
   tool({ name: 'knowledge.update_settings', scope: 'settings:write', route: putKnowledgeSettings }),
   tool({ name: 'knowledge.add_document', scope: 'knowledge:write', route: addDocument }),
   tool({ name: 'knowledge.set_crawl', scope: 'knowledge:write', route: putCrawl }),
@@ -72,10 +76,17 @@ export const tools: readonly Tool[] = [
   }),
   tool({ name: 'knowledge.reindex', scope: 'knowledge:write', route: startReindex, confirm: {} }),
 
-  tool({ name: 'events.list', scope: 'calendar:read', route: listEvents }),
+  tool({
+    name: 'events.list',
+    scope: 'calendar:read',
+    integration: 'notes',
+    optional: true,
+    route: listEvents,
+  }),
   tool({
     name: 'calendar.sync',
     scope: 'calendar:manage',
+    integration: 'calendar',
     route: syncCalendar,
     without: ['wait', 'force'],
   }),
@@ -93,7 +104,13 @@ export const tools: readonly Tool[] = [
 
   tool({ name: 'apps.list', scope: 'apps:read', route: listApps }),
   tool({ name: 'apps.get', scope: 'apps:read', route: getApp }),
-  tool({ name: 'apps.register', scope: 'apps:manage', route: putApp }),
+  tool({
+    name: 'apps.register',
+    scope: 'apps:manage',
+    integration: 'code_host',
+    optional: true,
+    route: putApp,
+  }),
   tool({
     name: 'apps.delete',
     scope: 'apps:manage',
@@ -103,6 +120,7 @@ export const tools: readonly Tool[] = [
   tool({
     name: 'apps.rollback',
     scope: 'apps:manage',
+    integration: 'podhost',
     route: rollBackApp,
     confirm: { dry_run: true },
     without: ['dry_run'],
@@ -110,32 +128,33 @@ export const tools: readonly Tool[] = [
   tool({
     name: 'apps.deploy',
     scope: 'apps:deploy',
+    integration: 'podhost',
     route: deployApp,
     confirm: { dry_run: true },
     without: ['dry_run'],
   }),
 
-  tool({ name: 'compute.pods', scope: 'compute:manage', route: listPods }),
-  tool({ name: 'compute.create_pod', scope: 'compute:manage', route: createPod, confirm: {} }),
+  tool({ name: 'compute.pods', ...podTool, route: listPods }),
+  tool({ name: 'compute.create_pod', ...podTool, route: createPod, confirm: {} }),
   tool({
     name: 'compute.pod_action',
-    scope: 'compute:manage',
+    ...podTool,
     route: actOnPod,
     confirm: { shows: getPod },
   }),
-  tool({ name: 'compute.sessions', scope: 'compute:manage', route: listPodSessions }),
-  tool({ name: 'compute.add_session', scope: 'compute:manage', route: planPodSession }),
+  tool({ name: 'compute.sessions', ...podTool, route: listPodSessions }),
+  tool({ name: 'compute.add_session', ...podTool, route: planPodSession }),
   tool({
     name: 'compute.delete_session',
-    scope: 'compute:manage',
+    ...podTool,
     route: removePodSession,
     confirm: { shows: listPodSessions },
   }),
-  tool({ name: 'compute.list_files', scope: 'compute:manage', route: listFiles }),
-  tool({ name: 'compute.read_file', scope: 'compute:manage', route: readFile }),
+  tool({ name: 'compute.list_files', ...podTool, route: listFiles }),
+  tool({ name: 'compute.read_file', ...podTool, route: readFile, reads: true }),
   tool({
     name: 'compute.write_file',
-    scope: 'compute:manage',
+    ...podTool,
     route: writeFile,
     confirm: { shows: getPod },
   }),

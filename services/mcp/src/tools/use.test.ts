@@ -1,34 +1,12 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import { answer } from '@guildhall/bus/calls'
-import { busAs } from '@guildhall/bus/testing'
-import { listTools, useTool } from '@guildhall/contracts/mcp'
-import { callOf } from '@guildhall/contracts/tool'
-import { tools } from '@guildhall/contracts/tools'
+import { test } from 'node:test'
+import { listTools } from '@guildhall/contracts/mcp'
 import { AppError } from '@guildhall/service/errors'
-import { agentWith, testMcp } from '../testing.ts'
-
-async function setUp(t: TestContext, ...scopes: string[]) {
-  const mcp = await testMcp(t)
-  const agent = mcp.as(agentWith(...scopes))
-  const use = (name: string, body: Record<string, unknown> = {}) =>
-    agent.call(useTool, { params: { name }, body })
-  const names = async () => {
-    const reply = await agent.call(listTools, {})
-    assert.ok(reply.status === 200, JSON.stringify(reply.body))
-    return reply.body.tools.map(({ name }) => name)
-  }
-  const lines = async () => {
-    const rows = await mcp.db.selectFrom('outbox').select('payload').orderBy('id').execute()
-    return rows.map(({ payload }) => (payload as { details: object }).details)
-  }
-  return { ...mcp, use, names, lines }
-}
-
-const codeOf = (body: object) => ('code' in body ? body.code : undefined)
+import { agentWith } from '../testing.ts'
+import { codeOf, testTools } from '../testing-tools.ts'
 
 test('a service that is away is a 503 that says so, and the refused call is told', async (t) => {
-  const { use, lines } = await setUp(t, 'knowledge:read')
+  const { use, lines } = await testTools(t, ['knowledge:read'])
   const reply = await use('knowledge.sources')
   assert.deepEqual([reply.status, codeOf(reply.body)], [503, 'knowledge.unreachable'])
   assert.deepEqual(await lines(), [
@@ -37,15 +15,12 @@ test('a service that is away is a 503 that says so, and the refused call is told
 })
 
 test('what the service refuses is refused in its words, and a search is told only then', async (t) => {
-  const { use, lines, settings } = await setUp(t, 'knowledge:read')
-  const search = tools.find(({ name }) => name === 'knowledge.search') ?? assert.fail()
-  const knowledge = await busAs(t, { url: settings.NATS_URL, peer: 'knowledge' })
-  answer(knowledge, callOf(search), async ({ input, caller }) => {
+  const { use, lines, answerAs } = await testTools(t, ['knowledge:read'])
+  await answerAs('knowledge.search', async ({ input, caller }) => {
     assert.deepEqual(caller.scopes, ['knowledge:read'])
     if (input.query === 'no') throw new AppError('unavailable', 'search.unavailable', 'Later')
-    return { answer: { results: [], dense: false } }
+    return { results: [], dense: false }
   })
-  await knowledge.nats.flush()
   const found = await use('knowledge.search', { query: 'yes' })
   assert.deepEqual(found.body, { result: { results: [], dense: false } })
   assert.deepEqual(await lines(), [])
@@ -54,8 +29,45 @@ test('what the service refuses is refused in its words, and a search is told onl
   assert.equal((await lines()).length, 1)
 })
 
+test('a refusal for its arguments is told too', async (t) => {
+  const { use, lines } = await testTools(t, ['knowledge:read'])
+  const reply = await use('knowledge.read_source', {})
+  assert.deepEqual([reply.status, codeOf(reply.body)], [400, 'tool.arguments'])
+  assert.deepEqual(await lines(), [
+    { tool: 'knowledge.read_source', outcome: 'refused', code: 'tool.arguments' },
+  ])
+})
+
+test('while nobody says what a token may use, its calls are refused and told', async (t) => {
+  const { use, lines, auth } = await testTools(t, ['knowledge:read'])
+  await auth[Symbol.asyncDispose]()
+  const reply = await use('knowledge.sources')
+  assert.deepEqual([reply.status, codeOf(reply.body)], [503, 'auth.unreachable'])
+  assert.deepEqual(await lines(), [
+    { tool: 'knowledge.sources', outcome: 'refused', code: 'auth.unreachable' },
+  ])
+})
+
+test('a tool whose path is switched off is none', async (t) => {
+  const off = {
+    DISABLED_ROUTES: '/api/compute/,/api/dashboard/org1/knowledge/,/api/knowledge/search',
+  }
+  const { use, names } = await testTools(
+    t,
+    ['compute:manage', 'knowledge:read', 'knowledge:write'],
+    off,
+  )
+  const kept = await names()
+  assert.deepEqual(
+    kept.filter((name) => name.startsWith('compute.')),
+    [],
+  )
+  assert.ok(kept.includes('knowledge.sources') && !kept.includes('knowledge.search'))
+  assert.equal((await use('compute.pods')).status, 404)
+})
+
 test('a token that does not count any more, or whose service is not connected, has no tools', async (t) => {
-  const { access, as } = await setUp(t)
+  const { access, as } = await testTools(t, [])
   const namesOf = async (token_id: string, ...scopes: string[]) => {
     const asker = agentWith(...scopes)
     const reply = await as({ ...asker, caller: { ...asker.caller, token_id } }).call(listTools, {})
@@ -74,7 +86,7 @@ test('a token that does not count any more, or whose service is not connected, h
 })
 
 test('names that nobody has are refused alike, whatever they are, and noted no longer than they need be', async (t) => {
-  const { use, lines } = await setUp(t, 'org:read')
+  const { use, lines } = await testTools(t, ['org:read'])
   for (const name of ['compute.pods', 'constructor', '__proto__', 'x'.repeat(100)]) {
     const reply = await use(name)
     assert.deepEqual([reply.status, codeOf(reply.body)], [404, 'tool.unknown'], name)
