@@ -150,7 +150,7 @@ test('a module that is switched off, a service that is not connected and a delet
   const agent = await agentOf(t, stack, token, '2026-07-28')
   const names = async () => (await agent.listTools()).tools.map(({ name }) => name)
   const kinds = async () => [...new Set((await names()).map((name) => name.split('.')[0]))]
-  assert.deepEqual(await kinds(), ['org', 'knowledge', 'compute'])
+  assert.deepEqual(await kinds(), ['org', 'knowledge', 'packs', 'compute'])
 
   const off = { modules: { knowledge: false } }
   await officer.call(putModules, { params: { org_id }, body: off })

@@ -14,7 +14,7 @@ import { actOnPod, createPod, getPod, listPods } from './compute.ts'
 import { deleteSource, listSources, search } from './knowledge.ts'
 import { putCrawl, runCrawl, startReindex } from './knowledge-crawls.ts'
 import { getOrgSource, getSourceText } from './knowledge-dashboard.ts'
-import { addDocument } from './knowledge-documents.ts'
+import { addDocument, MOST_TOOL_DOCUMENT_CHARS, ToolDocumentText } from './knowledge-documents.ts'
 import {
   getKnowledgeSettings,
   listKnowledgeRuns,
@@ -24,7 +24,7 @@ import { listOrgAudit } from './ops.ts'
 import { getBranding, getOrg } from './orgs.ts'
 import { listPacks, queryPack, syncPack } from './packs.ts'
 import { listFiles, readFile, writeFile } from './pod-files.ts'
-import { listPodSessions, planPodSession, removePodSession } from './pod-sessions.ts'
+import { getPodSession, listPodSessions, planPodSession, removePodSession } from './pod-sessions.ts'
 import { callOf, type Tool, tool } from './tool.ts'
 
 /** Of the tools that work on pods. */
@@ -64,7 +64,13 @@ export const tools: readonly Tool[] = [
   tool({ name: 'knowledge.packs', scope: 'knowledge:read', route: listPacks }),
   tool({ name: 'packs.query', scope: 'knowledge:read', route: queryPack, reads: true }),
   tool({ name: 'knowledge.update_settings', scope: 'settings:write', route: putKnowledgeSettings }),
-  tool({ name: 'knowledge.add_document', scope: 'knowledge:write', route: addDocument }),
+  tool({
+    name: 'knowledge.add_document',
+    scope: 'knowledge:write',
+    route: addDocument,
+    summary: `Write a text of up to ${MOST_TOOL_DOCUMENT_CHARS} characters as a source, cut into passages here; one of the same key is replaced`,
+    narrowed: { text: ToolDocumentText },
+  }),
   tool({ name: 'knowledge.set_crawl', scope: 'knowledge:write', route: putCrawl }),
   tool({ name: 'knowledge.crawl_now', scope: 'knowledge:write', route: runCrawl }),
   tool({ name: 'knowledge.sync_pack', scope: 'knowledge:write', route: syncPack }),
@@ -80,7 +86,6 @@ export const tools: readonly Tool[] = [
     name: 'events.list',
     scope: 'calendar:read',
     integration: 'notes',
-    optional: true,
     route: listEvents,
   }),
   tool({
@@ -148,7 +153,7 @@ export const tools: readonly Tool[] = [
     name: 'compute.delete_session',
     ...podTool,
     route: removePodSession,
-    confirm: { shows: listPodSessions },
+    confirm: { shows: getPodSession },
   }),
   tool({ name: 'compute.list_files', ...podTool, route: listFiles }),
   tool({ name: 'compute.read_file', ...podTool, route: readFile, reads: true }),

@@ -46,7 +46,7 @@ test('a pod that a tool makes is nobody else’s, is made once, and every change
   const keyed = { idempotency_key: 'once' }
   const made = (await use('compute.create_pod', { name: 'lab' }, keyed)) as { pod: Pod }
   const again = (await use('compute.create_pod', { name: 'lab' }, keyed)) as { pod: Pod }
-  assert.deepEqual([again.pod.id, made.pod.created_by], [made.pod.id, null])
+  assert.deepEqual([again.pod.id, made.pod.created_by], [made.pod.id, caller.token_id])
   assert.equal((await pods()).length, 1)
 
   const times = [1, 2].map((hours) => new Date(Date.now() + hours * 3_600_000).toISOString())
@@ -57,7 +57,14 @@ test('a pod that a tool makes is nobody else’s, is made once, and every change
   }
   assert.equal(planned.session.created_by, caller.token_id)
   const session_id = planned.session.id
-  assert.deepEqual(await use('compute.delete_session', { pod_id, session_id }), { deleted: true })
+  const named = { pod_id, session_id }
+  const shown = await use('compute.delete_session', named, { preview: true })
+  assert.deepEqual(shown, planned)
+  const none = { pod_id, session_id: caller.token_id }
+  await assert.rejects(use('compute.delete_session', none, { preview: true }), {
+    code: 'session.not_found',
+  })
+  assert.deepEqual(await use('compute.delete_session', named), { deleted: true })
   await use('compute.pod_action', { pod_id, action: 'stop' })
   assert.deepEqual(await lines(), [
     'mcp compute.pod.created true',

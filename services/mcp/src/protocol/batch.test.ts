@@ -1,26 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CALLER_HEADER, callerKey, signIdentity } from '@guildhall/service/caller-token'
-import { agentWith, testMcp } from '../testing.ts'
+import { testMcp } from '../testing.ts'
 
 const VERSIONS = [undefined, '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28']
 
 test('a batch is refused in every version of the protocol, and none of its messages is heard', async (t) => {
-  const { url, settings, db } = await testMcp(t)
-  const target = { service: 'mcp' as const, method: 'POST', path: '/mcp' }
-  const key = callerKey(settings.INTERNAL_KEY, 'mcp')
-  const identity = { ...agentWith('org:read'), request_id: 'test' }
-  const post = (body: unknown, version: string | undefined) =>
-    fetch(`${url}/mcp`, {
-      method: 'POST',
-      headers: {
-        [CALLER_HEADER]: signIdentity(identity, target, key),
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        ...(version && { 'mcp-protocol-version': version }),
-      },
-      body: JSON.stringify(body),
-    })
+  const { post, db } = await testMcp(t)
   const message = {
     jsonrpc: '2.0',
     id: 1,

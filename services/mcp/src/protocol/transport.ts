@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
 import {
   createMcpHandler,
-  localhostAllowedOrigins,
   type McpServer,
   originValidationResponse,
   type Server,
@@ -20,8 +19,8 @@ export interface Spoken {
 }
 
 interface Options<Asker> {
-  /** Host names of pages that may call, beside those of this machine. */
-  origins: string[]
+  /** Pages that may call. */
+  origins: (string | RegExp)[]
   /** Makes the server that one request speaks with. */
   serverFor: (asker: Asker) => McpServer | Server
   onerror: (error: Error) => void
@@ -43,7 +42,8 @@ const NO_BATCH = {
  * A page whose origin is not known is refused (the protocol's rule against DNS rebinding).
  */
 export function createTransport<Asker>({ origins, serverFor, onerror }: Options<Asker>) {
-  const allowed = [...localhostAllowedOrigins(), ...origins]
+  const isAllowed = (origin: string) =>
+    origins.some((one) => (typeof one === 'string' ? one === origin : one.test(origin)))
   const handler = createMcpHandler(({ authInfo }) => serverFor(authInfo?.extra?.asker as Asker), {
     onerror,
   })
@@ -57,7 +57,9 @@ export function createTransport<Asker>({ origins, serverFor, onerror }: Options<
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
     const authInfo = { token: '', clientId: '', scopes: [], extra: { asker } }
-    const refused = originValidationResponse(request, allowed)
+    const { origin } = headers
+    const refused =
+      origin === undefined || isAllowed(origin) ? undefined : originValidationResponse(request, [])
     return spoken(refused ?? (await handler.fetch(request, { parsedBody: body, authInfo })))
   }
   return { speak, close: handler.close }

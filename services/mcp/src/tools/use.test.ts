@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { tellChanged } from '@guildhall/bus/changed'
+import { changed } from '@guildhall/contracts/event'
 import { listTools } from '@guildhall/contracts/mcp'
 import { AppError } from '@guildhall/service/errors'
+import { until } from '@guildhall/service/testing'
 import { agentWith } from '../testing.ts'
 import { codeOf, testTools } from '../testing-tools.ts'
+
+/** Far less than the ten seconds that what auth said is kept. */
+const AT_ONCE_MS = 3_000
 
 test('a service that is away is a 503 that says so, and the refused call is told', async (t) => {
   const { use, lines } = await testTools(t, ['knowledge:read'])
@@ -36,6 +42,16 @@ test('a refusal for its arguments is told too', async (t) => {
   assert.deepEqual(await lines(), [
     { tool: 'knowledge.read_source', outcome: 'refused', code: 'tool.arguments' },
   ])
+})
+
+test('a text that takes longer to embed than a tool may is refused, and it is said what to do', async (t) => {
+  const { use, answerAs } = await testTools(t, ['knowledge:write'])
+  await answerAs('knowledge.add_document', async () => ({ source: {} }))
+  const document = { key: 'a', title: 'A', text: 'a'.repeat(65_536) }
+  assert.equal((await use('knowledge.add_document', document)).status, 200)
+  const reply = await use('knowledge.add_document', { ...document, text: `${document.text}a` })
+  assert.deepEqual([reply.status, codeOf(reply.body)], [400, 'tool.arguments'])
+  assert.match(JSON.stringify(reply.body), /several documents, or send it to POST/)
 })
 
 test('while nobody says what a token may use, its calls are refused and told', async (t) => {
@@ -74,15 +90,39 @@ test('a token that does not count any more, or whose service is not connected, h
     assert.ok(reply.status === 200)
     return reply.body.tools.map(({ name }) => name)
   }
-  const ids = [1, 2, 3, 4].map((n) => `01890000-0000-7000-8000-00000000000${n}`)
-  const [first = '', second = '', third = '', fourth = ''] = ids
+  const ids = [1, 2, 3, 4, 5].map((n) => `01890000-0000-7000-8000-00000000000${n}`)
+  const [first = '', second = '', third = '', fourth = '', fifth = ''] = ids
   assert.equal((await namesOf(first, 'compute:manage')).length, 9)
   access.limits = { podhost: { tools: [] } }
-  assert.deepEqual(await namesOf(second, 'compute:manage', 'apps:read'), ['apps.list', 'apps.get'])
+  const ofApps = ['apps:read', 'apps:manage', 'apps:deploy']
+  assert.deepEqual(await namesOf(second, 'compute:manage', ...ofApps), [
+    'apps.list',
+    'apps.get',
+    'apps.register',
+    'apps.delete',
+  ])
+  access.limits = { code_host: { tools: [] } }
+  assert.deepEqual(await namesOf(fifth, 'apps:manage'), ['apps.delete', 'apps.rollback'])
   Object.assign(access, { limits: {}, connected: [] })
-  assert.deepEqual(await namesOf(third, 'compute:manage', 'apps:deploy'), [])
+  assert.deepEqual(await namesOf(third, 'compute:manage', 'apps:deploy', 'apps:manage'), [
+    'apps.register',
+    'apps.delete',
+  ])
   access.limits = null
   assert.deepEqual(await namesOf(fourth, 'apps:read'), [])
+})
+
+test('what changes of an org or a token counts long before its tools are asked for anew', async (t) => {
+  const { access, auth, names } = await testTools(t, ['compute:manage'])
+  const none = async () => (await names()).length === 0
+  assert.equal((await names()).length, 9)
+  access.connected = []
+  assert.equal((await names()).length, 9, 'what is known is kept for ten seconds')
+  tellChanged(auth, changed.org, 1)
+  await until(none, AT_ONCE_MS)
+  access.connected = ['podhost']
+  tellChanged(auth, changed.machineToken, 'any')
+  await until(async () => !(await none()), AT_ONCE_MS)
 })
 
 test('names that nobody has are refused alike, whatever they are, and noted no longer than they need be', async (t) => {
