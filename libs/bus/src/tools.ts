@@ -2,7 +2,13 @@ import type { KeyObject } from 'node:crypto'
 import { pathOf } from '@guildhall/contracts/client'
 import type { Service } from '@guildhall/contracts/names'
 import type { OrgRef, Problem, Route } from '@guildhall/contracts/route'
-import { callOf, MOST_ANSWER_BYTES, type Tool, type ToolArgs } from '@guildhall/contracts/tool'
+import {
+  callOf,
+  MOST_ANSWER_BYTES,
+  type Tool,
+  type ToolArgs,
+  type ToolReply,
+} from '@guildhall/contracts/tool'
 import { tools } from '@guildhall/contracts/tools'
 import type { App } from '@guildhall/service/app'
 import { CALLER_HEADER, signIdentity } from '@guildhall/service/caller-token'
@@ -10,6 +16,9 @@ import { AppError, type Kind, STATUS } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
 import { answer } from './calls.ts'
 import type { Bus } from './connect.ts'
+
+/** What a route says where it answered without a service (decisions.md § 2). */
+const DEGRADED_HEADER = 'x-degraded'
 
 interface Frame {
   service: Service
@@ -27,9 +36,8 @@ export function answerTools(frame: Frame, app: App) {
     answer(frame.bus, callOf(tool), async (args, { request_id = newId() }) => {
       if (!isAllowed(tool, args)) throw notAllowed(tool)
       const answered = await run({ ...frame, app, request_id }, tool, args)
-      if (Buffer.byteLength(JSON.stringify(answered) ?? '') > MOST_ANSWER_BYTES)
-        throw tooLarge(tool)
-      return { answer: answered }
+      if (Buffer.byteLength(JSON.stringify(answered)) > MOST_ANSWER_BYTES) throw tooLarge(tool)
+      return answered
     })
   }
 }
@@ -42,15 +50,15 @@ interface Door extends Frame {
   request_id: string
 }
 
-function run(door: Door, tool: Tool, args: ToolArgs): Promise<unknown> {
+function run(door: Door, tool: Tool, args: ToolArgs): Promise<ToolReply> {
   const { route, confirm } = tool
   if (!confirm || !args.preview) return send(door, tool, route, args)
   if (confirm.dry_run)
     return send(door, tool, route, { ...args, input: { ...args.input, dry_run: true } })
-  return confirm.shows ? send(door, tool, confirm.shows, args) : Promise.resolve(null)
+  return confirm.shows ? send(door, tool, confirm.shows, args) : Promise.resolve({ answer: null })
 }
 
-async function send(door: Door, { name }: Tool, route: Route, args: ToolArgs): Promise<unknown> {
+async function send(door: Door, { name }: Tool, route: Route, args: ToolArgs): Promise<ToolReply> {
   const { app, service, callerKey, request_id } = door
   const { caller, org, input, idempotency_key } = args
   const { body, ...parts } = requestOf(route, org, input)
@@ -76,7 +84,8 @@ async function send(door: Door, { name }: Tool, route: Route, args: ToolArgs): P
     const retryAfter = Number(headers['retry-after']) || undefined
     throw refusal(statusCode, said as Problem, { service, retryAfter })
   }
-  return said
+  const degraded = headers[DEGRADED_HEADER]
+  return { answer: said, ...(degraded !== undefined && { degraded: String(degraded) }) }
 }
 
 /** The fields of a tool, where its route has them. What is neither in the path nor in the query is the body's. */

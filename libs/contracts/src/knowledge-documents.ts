@@ -8,8 +8,8 @@ import { MEBIBYTE, route } from './route.ts'
 /** As much as a request may have, less its other fields. */
 const MOST_DOCUMENT_CHARS = MEBIBYTE - 64 * 1024
 
-/** What is embedded well within the time that a tool has, by an embedder that takes 2 000 characters a second. */
-export const MOST_TOOL_DOCUMENT_CHARS = 64 * 1024
+/** What is embedded within the 55 s that a tool has, by an embedder that takes no more than 1 000 characters a second. */
+export const MOST_TOOL_DOCUMENT_CHARS = 32 * 1024
 
 /** As the tool takes it: a text is embedded before the answer. */
 export const ToolDocumentText = z

@@ -72,7 +72,10 @@ export const listTools = route({
 /** What a tool answers: what it did or found, or what it would do once it is confirmed. */
 export const ToolAnswer = z
   .union([
-    z.object({ result: z.unknown() }),
+    z.object({
+      result: z.unknown(),
+      degraded: z.string().optional().describe('The service without which it was answered'),
+    }),
     z.object({
       confirm_required: z.literal(true),
       message: z.string(),

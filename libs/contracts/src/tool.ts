@@ -68,6 +68,12 @@ const ToolArgs = z.object({
 })
 export type ToolArgs = z.output<typeof ToolArgs>
 
+const ToolReply = z.object({
+  answer: z.unknown(),
+  degraded: z.string().optional().describe('The service without which it was answered'),
+})
+export type ToolReply = z.output<typeof ToolReply>
+
 /** The call by which mcp uses a tool. NATS lets nobody else ask. */
 export const callOf = (tool: Tool) =>
   call({
@@ -76,7 +82,7 @@ export const callOf = (tool: Tool) =>
     summary: summaryOf(tool),
     callers: ['mcp'],
     args: ToolArgs,
-    reply: z.object({ answer: z.unknown() }),
+    reply: ToolReply,
     deadlineMs: TOOL_MS,
   })
 

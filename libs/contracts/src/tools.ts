@@ -27,6 +27,8 @@ import { listFiles, readFile, writeFile } from './pod-files.ts'
 import { getPodSession, listPodSessions, planPodSession, removePodSession } from './pod-sessions.ts'
 import { callOf, type Tool, tool } from './tool.ts'
 
+const AS_JSON = 'as JSON, where a line break is two, at most 1 000 000 bytes'
+
 /** Of the tools that work on pods. */
 const podTool = { scope: 'compute:manage', integration: 'podhost' } as const
 
@@ -71,7 +73,12 @@ export const tools: readonly Tool[] = [
     summary: `Write a text of up to ${MOST_TOOL_DOCUMENT_CHARS} characters as a source, cut into passages here; one of the same key is replaced`,
     narrowed: { text: ToolDocumentText },
   }),
-  tool({ name: 'knowledge.set_crawl', scope: 'knowledge:write', route: putCrawl }),
+  tool({
+    name: 'knowledge.set_crawl',
+    scope: 'knowledge:write',
+    route: putCrawl,
+    summary: 'Have a page crawled, or change how',
+  }),
   tool({ name: 'knowledge.crawl_now', scope: 'knowledge:write', route: runCrawl }),
   tool({ name: 'knowledge.sync_pack', scope: 'knowledge:write', route: syncPack }),
   tool({
@@ -98,7 +105,12 @@ export const tools: readonly Tool[] = [
   tool({ name: 'alerts.list', scope: 'alerts:manage', route: listFeeds }),
   tool({ name: 'alerts.presets', scope: 'alerts:manage', route: listPresets }),
   tool({ name: 'alerts.history', scope: 'alerts:manage', route: getFeedHistory }),
-  tool({ name: 'alerts.save', scope: 'alerts:manage', route: putFeed }),
+  tool({
+    name: 'alerts.save',
+    scope: 'alerts:manage',
+    route: putFeed,
+    summary: 'Make an alert feed, or change what is named of it',
+  }),
   tool({ name: 'alerts.run', scope: 'alerts:manage', route: runFeedNow }),
   tool({
     name: 'alerts.delete',
@@ -139,7 +151,12 @@ export const tools: readonly Tool[] = [
     without: ['dry_run'],
   }),
 
-  tool({ name: 'compute.pods', ...podTool, route: listPods }),
+  tool({
+    name: 'compute.pods',
+    ...podTool,
+    route: listPods,
+    summary: 'Pods made here with live status, the newest first; degraded where it is unknown',
+  }),
   tool({ name: 'compute.create_pod', ...podTool, route: createPod, confirm: {} }),
   tool({
     name: 'compute.pod_action',
@@ -156,11 +173,18 @@ export const tools: readonly Tool[] = [
     confirm: { shows: getPodSession },
   }),
   tool({ name: 'compute.list_files', ...podTool, route: listFiles }),
-  tool({ name: 'compute.read_file', ...podTool, route: readFile, reads: true }),
+  tool({
+    name: 'compute.read_file',
+    ...podTool,
+    route: readFile,
+    reads: true,
+    summary: `The text of a file; ${AS_JSON}`,
+  }),
   tool({
     name: 'compute.write_file',
     ...podTool,
     route: writeFile,
+    summary: `Replace a file with text; ${AS_JSON}`,
     confirm: { shows: getPod },
   }),
 ]

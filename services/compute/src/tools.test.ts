@@ -5,6 +5,7 @@ import { busAs } from '@guildhall/bus/testing'
 import { createPod, listPods, type Pod } from '@guildhall/contracts/compute'
 import { callOf, type ToolArgs } from '@guildhall/contracts/tool'
 import { tools } from '@guildhall/contracts/tools'
+import { until } from '@guildhall/service/testing'
 import { officer, testCompute } from './testing.ts'
 
 const caller = {
@@ -36,7 +37,7 @@ async function setUp(t: TestContext) {
       return `${source} ${action} ${actor_id === caller.token_id}`
     })
   }
-  return { ...compute, use, pods, lines }
+  return { ...compute, mcp, use, pods, lines }
 }
 
 test('a pod that a tool makes is nobody else’s, is made once, and every change is told as of mcp', async (t) => {
@@ -72,6 +73,26 @@ test('a pod that a tool makes is nobody else’s, is made once, and every change
     'mcp compute.session.removed true',
     'mcp compute.pod.stopped true',
   ])
+})
+
+test('a list without the pod host says so', async (t) => {
+  const { use, world, mcp } = await setUp(t)
+  await use('compute.create_pod')
+  const failing = { at: 'GET /v2/pods', fault: 'failing' as const }
+  world.faults.push(...Array.from({ length: 100 }, () => failing))
+  const tool = tools.find(({ name }) => name === 'compute.pods') ?? assert.fail()
+  const degraded = await until(async () => {
+    const { degraded: said } = await ask(mcp, callOf(tool), {
+      caller,
+      org,
+      input: {},
+      preview: false,
+    })
+    return said
+  })
+  assert.equal(degraded, 'podhost')
+  world.faults.length = 0
+  assert.ok(await use('compute.pods'))
 })
 
 test('another org’s pod is none to a tool, and a machine token is none to the officer routes', async (t) => {

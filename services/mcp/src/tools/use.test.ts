@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { answer } from '@guildhall/bus/calls'
 import { tellChanged } from '@guildhall/bus/changed'
+import { busAs } from '@guildhall/bus/testing'
 import { changed } from '@guildhall/contracts/event'
 import { listTools } from '@guildhall/contracts/mcp'
+import { callOf } from '@guildhall/contracts/tool'
+import { tools } from '@guildhall/contracts/tools'
 import { AppError } from '@guildhall/service/errors'
 import { until } from '@guildhall/service/testing'
 import { agentWith } from '../testing.ts'
@@ -35,6 +39,15 @@ test('what the service refuses is refused in its words, and a search is told onl
   assert.equal((await lines()).length, 1)
 })
 
+test('an answer that a service was missing for says which', async (t) => {
+  const { use, settings } = await testTools(t, ['compute:manage'])
+  const pods = tools.find(({ name }) => name === 'compute.pods') ?? assert.fail()
+  const compute = await busAs(t, { url: settings.NATS_URL, peer: 'compute' })
+  answer(compute, callOf(pods), async () => ({ answer: { pods: [] }, degraded: 'podhost' }))
+  await compute.nats.flush()
+  assert.deepEqual((await use('compute.pods')).body, { result: { pods: [] }, degraded: 'podhost' })
+})
+
 test('a refusal for its arguments is told too', async (t) => {
   const { use, lines } = await testTools(t, ['knowledge:read'])
   const reply = await use('knowledge.read_source', {})
@@ -47,7 +60,7 @@ test('a refusal for its arguments is told too', async (t) => {
 test('a text that takes longer to embed than a tool may is refused, and it is said what to do', async (t) => {
   const { use, answerAs } = await testTools(t, ['knowledge:write'])
   await answerAs('knowledge.add_document', async () => ({ source: {} }))
-  const document = { key: 'a', title: 'A', text: 'a'.repeat(65_536) }
+  const document = { key: 'a', title: 'A', text: 'a'.repeat(32_768) }
   assert.equal((await use('knowledge.add_document', document)).status, 200)
   const reply = await use('knowledge.add_document', { ...document, text: `${document.text}a` })
   assert.deepEqual([reply.status, codeOf(reply.body)], [400, 'tool.arguments'])

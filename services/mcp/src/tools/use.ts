@@ -73,10 +73,11 @@ async function use(
   const asked = { ...args, org: { ...org, modules: [...org.modules] } }
   const keyed = idempotency_key === undefined ? asked : { ...asked, idempotency_key }
   const call = { ...callOf(tool), deadlineMs: config.TOOL_DEADLINE_MS }
-  const { answer } = await ask(bus, call, keyed, { request_id }).catch((error) => {
+  const { answer, degraded } = await ask(bus, call, keyed, { request_id }).catch((error) => {
     throw isUnanswered(error) ? unanswered(tool, preview, error) : error
   })
-  return preview ? previewOf(tool, input, answer) : { result: answer }
+  if (preview) return previewOf(tool, input, answer)
+  return { result: answer, ...(degraded !== undefined && { degraded }) }
 }
 
 /** What every tool may be given beside the fields of its route. */
