@@ -35,9 +35,7 @@ export function answerTools(frame: Frame, app: App) {
   for (const tool of tools.filter(({ route }) => route.owner === frame.service)) {
     answer(frame.bus, callOf(tool), async (args, { request_id = newId() }) => {
       if (!isAllowed(tool, args)) throw notAllowed(tool)
-      const answered = await run({ ...frame, app, request_id }, tool, args)
-      if (Buffer.byteLength(JSON.stringify(answered)) > MOST_ANSWER_BYTES) throw tooLarge(tool)
-      return answered
+      return run({ ...frame, app, request_id }, tool, args)
     })
   }
 }
@@ -55,15 +53,29 @@ function run(door: Door, tool: Tool, args: ToolArgs): Promise<ToolReply> {
   if (!confirm || !args.preview) return send(door, tool, route, args)
   if (confirm.dry_run)
     return send(door, tool, route, { ...args, input: { ...args.input, dry_run: true } })
-  return confirm.shows ? send(door, tool, confirm.shows, args) : Promise.resolve({ answer: null })
+  return confirm.shows ? show(door, tool, confirm.shows, args) : Promise.resolve({ answer: null })
 }
 
-async function send(door: Door, { name }: Tool, route: Route, args: ToolArgs): Promise<ToolReply> {
+/** What there is before a tool has changed it, or why that cannot be shown. */
+async function show(door: Door, tool: Tool, route: Route, args: ToolArgs): Promise<ToolReply> {
+  try {
+    return await send(door, tool, route, args)
+  } catch (thrown) {
+    if (!(thrown instanceof AppError) || !tool.confirm?.despite?.includes(thrown.code)) throw thrown
+    return { answer: { error: thrown.message, code: thrown.code } }
+  }
+}
+
+async function send(door: Door, tool: Tool, route: Route, args: ToolArgs): Promise<ToolReply> {
   const { app, service, callerKey, request_id } = door
   const { caller, org, input, idempotency_key } = args
   const { body, ...parts } = requestOf(route, org, input)
   const path = pathOf(route, parts)
-  const identity = { caller: { kind: 'machine' as const, ...caller, tool: name }, org, request_id }
+  const identity = {
+    caller: { kind: 'machine' as const, ...caller, tool: tool.name },
+    org,
+    request_id,
+  }
   const signed = signIdentity(identity, { service, method: route.method, path }, callerKey)
   const {
     statusCode,
@@ -84,6 +96,7 @@ async function send(door: Door, { name }: Tool, route: Route, args: ToolArgs): P
     const retryAfter = Number(headers['retry-after']) || undefined
     throw refusal(statusCode, said as Problem, { service, retryAfter })
   }
+  if (Buffer.byteLength(text) > MOST_ANSWER_BYTES) throw tooLarge(tool)
   const degraded = headers[DEGRADED_HEADER]
   return { answer: said, ...(degraded !== undefined && { degraded: String(degraded) }) }
 }

@@ -23,9 +23,10 @@ export interface Tool {
   summary?: string
   /**
    * Nothing happens without `confirm: true`. Until then a preview is answered: the arguments, and what `shows` reads, or
-   * what the route answers to `dry_run`.
+   * what the route answers to `dry_run`. Refusals of `shows` that do not keep the tool from its work are shown as they
+   * are: `despite` has their codes.
    */
-  confirm?: { shows?: Route; dry_run?: true }
+  confirm?: { shows?: Route; despite?: readonly string[]; dry_run?: true }
   /** Fields of the route that agents have no use for. */
   without?: readonly string[]
   /** Fields of which it takes less than the route, so that it answers within its deadline. */

@@ -185,7 +185,10 @@ export const tools: readonly Tool[] = [
     ...podTool,
     route: writeFile,
     summary: `Replace a file with text; ${AS_JSON}`,
-    confirm: { shows: getPod },
+    confirm: {
+      shows: readFile,
+      despite: ['file.not_found', 'file.not_text', 'file.too_large', 'tool.answer_too_large'],
+    },
   }),
 ]
 
