@@ -10,11 +10,12 @@ import { answerError } from '@guildhall/service/answer-error'
 import { takeAnyBody } from '@guildhall/service/any-body'
 import { MAX_PARAM_LENGTH } from '@guildhall/service/app'
 import { CALLER_HEADER, signIdentity } from '@guildhall/service/caller-token'
-import { allowedOrigins, isDisabled, mcpOrigins } from '@guildhall/service/config'
+import { allowedOrigins, isDisabled } from '@guildhall/service/config'
 import { cookieName, isHttps } from '@guildhall/service/cookie-name'
 import { notFound } from '@guildhall/service/errors'
 import { lingers } from '@guildhall/service/linger'
 import type { Log } from '@guildhall/service/log'
+import { mcpOrigins } from '@guildhall/service/mcp-origins'
 import type { Readiness } from '@guildhall/service/probes'
 import Fastify, {
   type FastifyBaseLogger,

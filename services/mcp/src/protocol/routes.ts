@@ -1,7 +1,7 @@
 import { deleteMcp, getMcp, postMcp } from '@guildhall/contracts/mcp'
 import type { Sent } from '@guildhall/contracts/route'
 import type { App } from '@guildhall/service/app'
-import { mcpOrigins } from '@guildhall/service/config'
+import { mcpOrigins } from '@guildhall/service/mcp-origins'
 import type { McpServer, Server } from '@modelcontextprotocol/server'
 import type { Deps } from '../deps.ts'
 import type { Asker } from '../tools/usable.ts'
