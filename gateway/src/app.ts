@@ -1,19 +1,21 @@
 import { type KeyObject, randomUUID } from 'node:crypto'
 import { Agent } from 'node:http'
-import cors from '@fastify/cors'
+import cors, { type FastifyCorsOptionsDelegateCallback } from '@fastify/cors'
 import { SESSION_COOKIE } from '@guildhall/contracts/accounts'
 import { SIGN_IN_REFUSED } from '@guildhall/contracts/auth'
+import { postMcp } from '@guildhall/contracts/mcp'
 import type { Service } from '@guildhall/contracts/names'
 import type { Route } from '@guildhall/contracts/route'
 import { answerError } from '@guildhall/service/answer-error'
 import { takeAnyBody } from '@guildhall/service/any-body'
 import { MAX_PARAM_LENGTH } from '@guildhall/service/app'
 import { CALLER_HEADER, signIdentity } from '@guildhall/service/caller-token'
-import { allowedOrigins } from '@guildhall/service/config'
+import { allowedOrigins, isDisabled } from '@guildhall/service/config'
 import { cookieName, isHttps } from '@guildhall/service/cookie-name'
 import { notFound } from '@guildhall/service/errors'
 import { lingers } from '@guildhall/service/linger'
 import type { Log } from '@guildhall/service/log'
+import { mcpOrigins } from '@guildhall/service/mcp-origins'
 import type { Readiness } from '@guildhall/service/probes'
 import Fastify, {
   type FastifyBaseLogger,
@@ -27,7 +29,7 @@ import type { Admitted, createAdmit } from './admit.ts'
 import type { Config } from './config.ts'
 import { checkLength, forward } from './forward.ts'
 import { type Arrival, createLimits, type Limits } from './limits.ts'
-import { addOwnRoutes, isDisabled } from './own-routes.ts'
+import { addOwnRoutes } from './own-routes.ts'
 
 export interface Deps {
   config: Config
@@ -73,7 +75,7 @@ export function buildGateway(deps: Deps) {
   app.addContentTypeParser('*', (_req, body, done) => done(null, body)) // flows through unread
   const secure = helmet({ crossOriginResourcePolicy: { policy: 'same-site' } })
   app.addHook('onRequest', (req, reply, done) => secure(req.raw, reply.raw, () => done()))
-  app.register(cors, { origin: allowedOrigins(config), credentials: true, maxAge: 600 })
+  app.register(cors, () => corsOf(config))
   app.addHook('onSend', async (req, reply, payload) => {
     reply.header('x-request-id', req.id)
     return payload
@@ -91,6 +93,13 @@ export function buildGateway(deps: Deps) {
     addContractRoutes(scope, deps, limits)
   })
   return app
+}
+
+/** Whose pages may read answers. MCP takes no cookie, so it may be called from more. */
+function corsOf(config: Config): FastifyCorsOptionsDelegateCallback {
+  const ours = { origin: allowedOrigins(config), credentials: true, maxAge: 600 }
+  const ofMcp = { origin: mcpOrigins(config), maxAge: 600 }
+  return ({ url }, done) => done(null, url.split('?', 1)[0] === postMcp.url ? ofMcp : ours)
 }
 
 function addContractRoutes(

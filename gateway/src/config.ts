@@ -6,8 +6,11 @@ import {
   listed,
   listenSettings,
   originSettings,
+  PerMinute,
   Port,
+  rateSettings,
   readSettings,
+  routeSettings,
   WebUrl,
 } from '@guildhall/service/config'
 import ipaddr from 'ipaddr.js'
@@ -29,8 +32,6 @@ const isNetwork = (text: string) =>
   ipaddr.isValid(text) ||
   ipaddr.isValidCIDR(text)
 
-const PerMinute = z.coerce.number<string>().int().min(0)
-
 /** Every setting that the gateway reads. It needs no database. */
 export const Settings = z.object({
   INTERNAL_KEY: commonSettings.INTERNAL_KEY,
@@ -47,15 +48,7 @@ export const Settings = z.object({
     .stringbool()
     .default(false)
     .describe('true refuses what access checks deny; false only logs it'),
-  DISABLED_ROUTES: z
-    .string()
-    .default('')
-    .refine(
-      (text) => listed(text).every((prefix) => prefix.startsWith('/')),
-      'each prefix begins with /',
-    )
-    .transform(listed)
-    .describe('Path prefixes that answer 404; a folder ends with /'),
+  ...routeSettings,
   TRUST_PROXY: z
     .string()
     .default('')
@@ -72,12 +65,7 @@ export const Settings = z.object({
   RATE_MACHINE_PER_MINUTE: PerMinute.default(6_000).describe(
     'Requests of one machine token; 0 is no limit',
   ),
-  RATE_SEARCH_PER_MINUTE: PerMinute.default(1_200).describe(
-    'Searches of one credential; 0 is no limit',
-  ),
-  RATE_CONNECT_PER_MINUTE: PerMinute.default(60).describe(
-    'Connects to pods of one member; 0 is no limit',
-  ),
+  ...rateSettings,
   RATE_ADDRESS_PER_MINUTE: PerMinute.default(3_000).describe(
     'Requests without credential from one address; 0 is no limit',
   ),

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { Route } from '@guildhall/contracts/route'
 import { AppError } from '@guildhall/service/errors'
+import { counter, rateClasses, spend, tooMany } from '@guildhall/service/rate'
 import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
-import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { Config } from './config.ts'
 
 const SECONDS = 60
@@ -33,17 +33,14 @@ export type Limits = ReturnType<typeof createLimits>
 export function createLimits(config: Config) {
   const person = counter(config.RATE_CREDENTIAL_PER_MINUTE)
   const machine = counter(config.RATE_MACHINE_PER_MINUTE)
-  const classes = {
-    search: counter(config.RATE_SEARCH_PER_MINUTE),
-    connect: counter(config.RATE_CONNECT_PER_MINUTE),
-  }
+  const spendClass = rateClasses(config)
   const address = counter(config.RATE_ADDRESS_PER_MINUTE)
   const failures = counter(config.RATE_FAILED_SIGN_INS_PER_MINUTE)
   /** Whom a credential stood for when it was last verified. */
   const known = new LRUCache<string, Who>({ max: MOST_KNOWN, ttl: SECONDS * 1000 })
 
-  async function spendFor({ kind, id }: Who, { rate }: Route) {
-    if (rate && rate !== 'sign_in') await spend(classes[rate], id)
+  async function spendFor({ kind, id }: Who, route: Route) {
+    await spendClass(route, id)
     await spend(kind === 'machine' ? machine : person, id)
   }
 
@@ -101,24 +98,3 @@ export function networkOf(ip: string): string {
 }
 
 const keyOf = (sent: string) => hash('sha256', sent, 'base64url')
-
-/** Nothing where the limit is off. */
-function counter(points: number) {
-  return points > 0 ? new RateLimiterMemory({ points, duration: SECONDS }) : undefined
-}
-
-async function spend(limiter: RateLimiterMemory | undefined, key: string) {
-  await limiter?.consume(key).catch((refused: RateLimiterRes) => {
-    throw tooMany(refused)
-  })
-}
-
-function tooMany({ msBeforeNext }: RateLimiterRes) {
-  const seconds = Math.max(1, Math.ceil(msBeforeNext / 1000))
-  return new AppError(
-    'rate_limited',
-    'rate.exceeded',
-    `Too many requests; try again in ${seconds} s`,
-    { retryAfter: seconds },
-  )
-}

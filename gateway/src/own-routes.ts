@@ -1,4 +1,5 @@
 import { openApi } from '@guildhall/contracts/openapi'
+import { isDisabled } from '@guildhall/service/config'
 import { notFound } from '@guildhall/service/errors'
 import { addReady } from '@guildhall/service/probes'
 import scalar from '@scalar/fastify-api-reference'
@@ -18,10 +19,6 @@ const DOCS_POLICY = {
     connectSrc: ["'self'"],
   },
 }
-
-/** True if a path begins with a switched-off prefix; `/a/` also switches off `/a`. */
-export const isDisabled = (path: string, prefixes: readonly string[]) =>
-  prefixes.some((prefix) => path.startsWith(prefix) || `${path}/` === prefix)
 
 /** The path of a URL as the router understands it, however it is spelled. */
 const pathIn = (url: string) => decodeURIComponent(url.split('?', 1)[0] ?? '')

@@ -125,7 +125,7 @@ test('every call of a tool is in the audit log, searches are not, and what a too
       params: { org_id },
       query: { actor: token_id },
     })
-    return reply.status === 200 && reply.body.entries.length >= 5 && reply.body.entries
+    return reply.status === 200 && reply.body.entries.length >= 7 && reply.body.entries
   })
   const said = lines.map(({ source, action, details }) => {
     const { tool, outcome, code } = details as Record<string, string>
@@ -134,7 +134,9 @@ test('every call of a tool is in the audit log, searches are not, and what a too
   assert.deepEqual(said.sort(), [
     'mcp knowledge.source.written',
     'mcp mcp.tool.called compute.create_pod refused tool.unknown',
+    'mcp mcp.tool.called knowledge.add_document asked',
     'mcp mcp.tool.called knowledge.add_document done',
+    'mcp mcp.tool.called knowledge.delete_source asked',
     'mcp mcp.tool.called knowledge.delete_source confirm_required',
     'mcp mcp.tool.called knowledge.delete_source refused source.not_found',
   ])
@@ -148,7 +150,7 @@ test('a module that is switched off, a service that is not connected and a delet
   const agent = await agentOf(t, stack, token, '2026-07-28')
   const names = async () => (await agent.listTools()).tools.map(({ name }) => name)
   const kinds = async () => [...new Set((await names()).map((name) => name.split('.')[0]))]
-  assert.deepEqual(await kinds(), ['org', 'knowledge', 'compute'])
+  assert.deepEqual(await kinds(), ['org', 'knowledge', 'packs', 'compute'])
 
   const off = { modules: { knowledge: false } }
   await officer.call(putModules, { params: { org_id }, body: off })

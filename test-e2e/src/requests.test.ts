@@ -154,6 +154,28 @@ test('only allowed origins may read answers', async () => {
   assert.equal(other.headers['access-control-allow-origin'], undefined)
 })
 
+test('a page of this machine may speak MCP, and read nothing else', async () => {
+  const asked = { 'access-control-request-method': 'POST' }
+  for (const [origin, path, allowed] of [
+    ['http://localhost:6274', '/mcp', true],
+    ['http://127.0.0.1:6274', '/mcp', true],
+    ['http://localhost.evil.example', '/mcp', false],
+    ['http://localhost:6274', '/api/tools', false],
+    [new URL(stack.sandbox.clientUrl).origin, '/mcp', true],
+  ] as const) {
+    const { headers } = await send('OPTIONS', path, { origin, ...asked })
+    const expected = allowed ? origin : undefined
+    assert.equal(headers['access-control-allow-origin'], expected, `${origin} ${path}`)
+    const message = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
+    const json = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    }
+    const spoken = await send('POST', '/mcp', { ...bearer(agent), ...json, origin }, message)
+    if (path === '/mcp') assert.equal(spoken.status, allowed ? 200 : 403, origin)
+  }
+})
+
 test('the OpenAPI document has every route, and the reference is served from here alone', async () => {
   const document = JSON.parse((await send('GET', '/openapi.json')).body)
   for (const { name, route } of routes) {

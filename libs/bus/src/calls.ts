@@ -123,6 +123,16 @@ function problemOf(bus: Bus, call: Call, error: unknown, request_id: string | un
   }
 }
 
+/**
+ * True for what `ask` threw where the other may have heard, and nobody said what became of it. False where it refused,
+ * and where there was nobody to hear.
+ */
+export function isUnanswered(thrown: unknown): boolean {
+  const cause = thrown instanceof AppError ? thrown.cause : undefined
+  if (cause instanceof RequestError) return !cause.isNoResponders()
+  return cause instanceof TimeoutError
+}
+
 function unanswered(call: Call, cause: unknown) {
   const gone =
     cause instanceof TimeoutError ||

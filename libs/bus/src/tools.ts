@@ -2,7 +2,13 @@ import type { KeyObject } from 'node:crypto'
 import { pathOf } from '@guildhall/contracts/client'
 import type { Service } from '@guildhall/contracts/names'
 import type { OrgRef, Problem, Route } from '@guildhall/contracts/route'
-import { callOf, MOST_ANSWER_BYTES, type Tool, type ToolArgs } from '@guildhall/contracts/tool'
+import {
+  callOf,
+  MOST_ANSWER_BYTES,
+  type Tool,
+  type ToolArgs,
+  type ToolReply,
+} from '@guildhall/contracts/tool'
 import { tools } from '@guildhall/contracts/tools'
 import type { App } from '@guildhall/service/app'
 import { CALLER_HEADER, signIdentity } from '@guildhall/service/caller-token'
@@ -10,6 +16,9 @@ import { AppError, type Kind, STATUS } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
 import { answer } from './calls.ts'
 import type { Bus } from './connect.ts'
+
+/** What a route says where it answered without a service (decisions.md § 2). */
+const DEGRADED_HEADER = 'x-degraded'
 
 interface Frame {
   service: Service
@@ -26,10 +35,7 @@ export function answerTools(frame: Frame, app: App) {
   for (const tool of tools.filter(({ route }) => route.owner === frame.service)) {
     answer(frame.bus, callOf(tool), async (args, { request_id = newId() }) => {
       if (!isAllowed(tool, args)) throw notAllowed(tool)
-      const answered = await run({ ...frame, app, request_id }, tool, args)
-      if (Buffer.byteLength(JSON.stringify(answered) ?? '') > MOST_ANSWER_BYTES)
-        throw tooLarge(tool)
-      return { answer: answered }
+      return run({ ...frame, app, request_id }, tool, args)
     })
   }
 }
@@ -42,20 +48,34 @@ interface Door extends Frame {
   request_id: string
 }
 
-function run(door: Door, tool: Tool, args: ToolArgs): Promise<unknown> {
+function run(door: Door, tool: Tool, args: ToolArgs): Promise<ToolReply> {
   const { route, confirm } = tool
   if (!confirm || !args.preview) return send(door, tool, route, args)
   if (confirm.dry_run)
     return send(door, tool, route, { ...args, input: { ...args.input, dry_run: true } })
-  return confirm.shows ? send(door, tool, confirm.shows, args) : Promise.resolve(null)
+  return confirm.shows ? show(door, tool, confirm.shows, args) : Promise.resolve({ answer: null })
 }
 
-async function send(door: Door, { name }: Tool, route: Route, args: ToolArgs): Promise<unknown> {
+/** What there is before a tool has changed it, or why that cannot be shown. */
+async function show(door: Door, tool: Tool, route: Route, args: ToolArgs): Promise<ToolReply> {
+  try {
+    return await send(door, tool, route, args)
+  } catch (thrown) {
+    if (!(thrown instanceof AppError) || !tool.confirm?.despite?.includes(thrown.code)) throw thrown
+    return { answer: { error: thrown.message, code: thrown.code } }
+  }
+}
+
+async function send(door: Door, tool: Tool, route: Route, args: ToolArgs): Promise<ToolReply> {
   const { app, service, callerKey, request_id } = door
   const { caller, org, input, idempotency_key } = args
   const { body, ...parts } = requestOf(route, org, input)
   const path = pathOf(route, parts)
-  const identity = { caller: { kind: 'machine' as const, ...caller, tool: name }, org, request_id }
+  const identity = {
+    caller: { kind: 'machine' as const, ...caller, tool: tool.name },
+    org,
+    request_id,
+  }
   const signed = signIdentity(identity, { service, method: route.method, path }, callerKey)
   const {
     statusCode,
@@ -76,7 +96,9 @@ async function send(door: Door, { name }: Tool, route: Route, args: ToolArgs): P
     const retryAfter = Number(headers['retry-after']) || undefined
     throw refusal(statusCode, said as Problem, { service, retryAfter })
   }
-  return said
+  if (Buffer.byteLength(text) > MOST_ANSWER_BYTES) throw tooLarge(tool)
+  const degraded = headers[DEGRADED_HEADER]
+  return { answer: said, ...(degraded !== undefined && { degraded: String(degraded) }) }
 }
 
 /** The fields of a tool, where its route has them. What is neither in the path nor in the query is the body's. */

@@ -54,7 +54,10 @@ export const Pod = z
     status: PodStatus,
     is_public: z.boolean().describe('Every member of the chat server may connect'),
     allowed_users: z.array(ChatUserId).describe('Those who may where it is not public'),
-    created_by: ChatUserId.nullable().describe('null where a machine token made it'),
+    created_by: z
+      .string()
+      .nullable()
+      .describe('A chat user id, or the id of a machine token; null where nobody noted it'),
     created_at: Instant,
     machine: Machine,
     cost_per_hour: z.number().nullable().describe('US dollars now; null while the host is silent'),

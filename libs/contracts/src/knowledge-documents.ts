@@ -8,6 +8,18 @@ import { MEBIBYTE, route } from './route.ts'
 /** As much as a request may have, less its other fields. */
 const MOST_DOCUMENT_CHARS = MEBIBYTE - 64 * 1024
 
+/** What is embedded within the 55 s that a tool has, by an embedder that takes no more than 1 000 characters a second. */
+export const MOST_TOOL_DOCUMENT_CHARS = 32 * 1024
+
+/** As the tool takes it: a text is embedded before the answer. */
+export const ToolDocumentText = z
+  .string()
+  .max(
+    MOST_TOOL_DOCUMENT_CHARS,
+    `has more than ${MOST_TOOL_DOCUMENT_CHARS} characters: write it as several documents, or send it to POST /api/knowledge/documents`,
+  )
+  .describe(`Plain text or Markdown, at most ${MOST_TOOL_DOCUMENT_CHARS} characters`)
+
 export const NewDocument = z.strictObject({
   key: SourceKey.describe('Where it is kept; a source of the same key is replaced'),
   title: SourceBody.shape.title,

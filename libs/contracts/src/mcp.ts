@@ -72,7 +72,10 @@ export const listTools = route({
 /** What a tool answers: what it did or found, or what it would do once it is confirmed. */
 export const ToolAnswer = z
   .union([
-    z.object({ result: z.unknown() }),
+    z.object({
+      result: z.unknown(),
+      degraded: z.string().optional().describe('The service without which it was answered'),
+    }),
     z.object({
       confirm_required: z.literal(true),
       message: z.string(),
@@ -98,7 +101,11 @@ export const toolUsed = audited(
   'mcp.tool.called',
   z.object({
     tool: z.string(),
-    outcome: z.enum(['done', 'confirm_required', 'refused']),
+    outcome: z
+      .enum(['asked', 'done', 'confirm_required', 'refused', 'unknown'])
+      .describe(
+        'asked: about to be done, by a tool that writes; a line with what became of it follows. unknown: nobody answered in time',
+      ),
     code: z.string().nullable().describe('Of a refusal'),
   }),
 )

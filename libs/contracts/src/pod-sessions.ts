@@ -55,6 +55,17 @@ export const listPodSessions = route({
   reply: { 200: z.object({ sessions: z.array(Session), next_cursor: nextCursor }) },
 })
 
+export const getPodSession = route({
+  method: 'GET',
+  url: '/api/compute/:org/pods/:pod_id/sessions/:session_id',
+  summary: 'One session of a pod',
+  owner: 'compute',
+  caller: officerOrTool('compute:manage'),
+  module: 'compute',
+  params: PodParams.extend({ session_id: z.uuid() }),
+  reply: { 200: z.object({ session: Session }) },
+})
+
 export const planPodSession = route({
   method: 'POST',
   url: '/api/compute/:org/pods/:pod_id/sessions',

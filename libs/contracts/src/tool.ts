@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { call } from './call.ts'
+import type { IntegrationKey } from './integrations.ts'
 import { OrgForServices } from './orgs.ts'
 import type { Route } from './route.ts'
-import { type Scope, scopes, TokenKind, TokenLimits } from './tokens.ts'
+import { type Scope, TokenKind, TokenLimits } from './tokens.ts'
 
 /** One thing that an agent can do, as plain data: a route, asked by name over MCP or /api/tools. */
 export interface Tool {
@@ -12,15 +13,24 @@ export interface Tool {
   scope: Scope
   /** What runs. Its org is the token's. */
   route: Route
+  /** The connected service that it works on: `limits` of a token say which of its tools the token may use. */
+  integration?: IntegrationKey
+  /** It is of use without its integration too: then only the limits count. */
+  optional?: true
+  /** It changes nothing, although its route is no GET. */
+  reads?: true
   /** What it does, for agents; the summary of the route where nothing is said. */
   summary?: string
   /**
    * Nothing happens without `confirm: true`. Until then a preview is answered: the arguments, and what `shows` reads, or
-   * what the route answers to `dry_run`.
+   * what the route answers to `dry_run`. Refusals of `shows` that do not keep the tool from its work are shown as they
+   * are: `despite` has their codes.
    */
-  confirm?: { shows?: Route; dry_run?: true }
+  confirm?: { shows?: Route; despite?: readonly string[]; dry_run?: true }
   /** Fields of the route that agents have no use for. */
   without?: readonly string[]
+  /** Fields of which it takes less than the route, so that it answers within its deadline. */
+  narrowed?: Record<string, z.ZodType>
   /** No line in the audit log: searches (decisions.md § 4). */
   audited?: false
 }
@@ -29,11 +39,14 @@ export const tool = <const T extends Tool>(contract: T): T => contract
 
 export const summaryOf = ({ summary, route }: Tool) => summary ?? route.summary
 
-/** The connected service without which the tool is of no use, and whose `limits` say which tools a token may use. */
-export const integrationOf = ({ scope }: Tool) => scopes[scope].integration
+/** True for a tool that changes nothing. */
+export const readsOnly = ({ route, reads }: Tool) => route.method === 'GET' || reads === true
 
-/** Longer than the longest that a route takes (a pod that is made), and shorter than the minute that MCP clients wait. */
-const TOOL_MS = 55_000
+/**
+ * Longer than a route takes for what a tool may ask of it (a pod that is made; `narrowed` sees to the others), and
+ * shorter than the minute that MCP clients wait.
+ */
+export const TOOL_MS = 55_000
 /** Longest answer, in bytes of JSON: a message of NATS has 1 MiB, envelope included. */
 export const MOST_ANSWER_BYTES = 1_000_000
 
@@ -56,6 +69,12 @@ const ToolArgs = z.object({
 })
 export type ToolArgs = z.output<typeof ToolArgs>
 
+const ToolReply = z.object({
+  answer: z.unknown(),
+  degraded: z.string().optional().describe('The service without which it was answered'),
+})
+export type ToolReply = z.output<typeof ToolReply>
+
 /** The call by which mcp uses a tool. NATS lets nobody else ask. */
 export const callOf = (tool: Tool) =>
   call({
@@ -64,7 +83,7 @@ export const callOf = (tool: Tool) =>
     summary: summaryOf(tool),
     callers: ['mcp'],
     args: ToolArgs,
-    reply: z.object({ answer: z.unknown() }),
+    reply: ToolReply,
     deadlineMs: TOOL_MS,
   })
 

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fits, officer, officerOrTool } from './caller.ts'
+import { integrations } from './integrations.ts'
+import { scopes } from './tokens.ts'
+import { readsOnly } from './tool.ts'
 import { tools } from './tools.ts'
 
 test('a tool may do what its scope is for: its route, and what it shows, ask for that scope', () => {
@@ -12,6 +15,30 @@ test('a tool may do what its scope is for: its route, and what it shows, ask for
       assert.equal(tool_scope ?? ofMachine, scope, `${name}: ${url}`)
     }
   }
+})
+
+test('what a scope needs its tools work on, and where limits may name tools there are some', () => {
+  for (const { name, scope, integration } of tools) {
+    if (scopes[scope].integration) assert.equal(integration, scopes[scope].integration, name)
+  }
+  for (const [key, { limits }] of Object.entries(integrations)) {
+    const some = tools.some(({ integration }) => integration === key)
+    assert.equal((limits as readonly string[]).includes('tools'), some, key)
+  }
+  const worksOn = (name: string) => tools.find((one) => one.name === name)?.integration
+  assert.deepEqual(['apps.rollback', 'apps.register', 'events.list'].map(worksOn), [
+    'podhost',
+    'code_host',
+    'notes',
+  ])
+})
+
+test('what is told to only read changes nothing', () => {
+  const reads = tools.filter((tool) => tool.route.method !== 'GET' && readsOnly(tool))
+  assert.deepEqual(
+    reads.map(({ name }) => name),
+    ['knowledge.search', 'packs.query', 'compute.read_file'],
+  )
 })
 
 test('what changes something for good, or costs money, is a tool that asks for confirmation', () => {

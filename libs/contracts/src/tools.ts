@@ -14,7 +14,7 @@ import { actOnPod, createPod, getPod, listPods } from './compute.ts'
 import { deleteSource, listSources, search } from './knowledge.ts'
 import { putCrawl, runCrawl, startReindex } from './knowledge-crawls.ts'
 import { getOrgSource, getSourceText } from './knowledge-dashboard.ts'
-import { addDocument } from './knowledge-documents.ts'
+import { addDocument, MOST_TOOL_DOCUMENT_CHARS, ToolDocumentText } from './knowledge-documents.ts'
 import {
   getKnowledgeSettings,
   listKnowledgeRuns,
@@ -24,10 +24,15 @@ import { listOrgAudit } from './ops.ts'
 import { getBranding, getOrg } from './orgs.ts'
 import { listPacks, queryPack, syncPack } from './packs.ts'
 import { listFiles, readFile, writeFile } from './pod-files.ts'
-import { listPodSessions, planPodSession, removePodSession } from './pod-sessions.ts'
+import { getPodSession, listPodSessions, planPodSession, removePodSession } from './pod-sessions.ts'
 import { importPoints } from './point-imports.ts'
 import { assignPoints, getLeaderboard, getUserPoints } from './points.ts'
 import { callOf, type Tool, tool } from './tool.ts'
+
+const AS_JSON = 'as JSON, where a line break is two, at most 1 000 000 bytes'
+
+/** Of the tools that work on pods. */
+const podTool = { scope: 'compute:manage', integration: 'podhost' } as const
 
 /**
  * Every tool there is (decisions.md § 4). A row is all that a new one needs: its route takes machine tokens, or officers
@@ -52,6 +57,7 @@ export const tools: readonly Tool[] = [
     name: 'knowledge.search',
     scope: 'knowledge:read',
     route: search,
+    reads: true,
     without: ['embedding', 'embedding_model'],
     audited: false,
   }),
@@ -60,10 +66,21 @@ export const tools: readonly Tool[] = [
   tool({ name: 'knowledge.settings', scope: 'knowledge:read', route: getKnowledgeSettings }),
   tool({ name: 'knowledge.runs', scope: 'knowledge:read', route: listKnowledgeRuns }),
   tool({ name: 'knowledge.packs', scope: 'knowledge:read', route: listPacks }),
-  tool({ name: 'packs.query', scope: 'knowledge:read', route: queryPack }),
+  tool({ name: 'packs.query', scope: 'knowledge:read', route: queryPack, reads: true }),
   tool({ name: 'knowledge.update_settings', scope: 'settings:write', route: putKnowledgeSettings }),
-  tool({ name: 'knowledge.add_document', scope: 'knowledge:write', route: addDocument }),
-  tool({ name: 'knowledge.set_crawl', scope: 'knowledge:write', route: putCrawl }),
+  tool({
+    name: 'knowledge.add_document',
+    scope: 'knowledge:write',
+    route: addDocument,
+    summary: `Write a text of up to ${MOST_TOOL_DOCUMENT_CHARS} characters as a source, cut into passages here; one of the same key is replaced`,
+    narrowed: { text: ToolDocumentText },
+  }),
+  tool({
+    name: 'knowledge.set_crawl',
+    scope: 'knowledge:write',
+    route: putCrawl,
+    summary: 'Have a page crawled, or change how',
+  }),
   tool({ name: 'knowledge.crawl_now', scope: 'knowledge:write', route: runCrawl }),
   tool({ name: 'knowledge.sync_pack', scope: 'knowledge:write', route: syncPack }),
   tool({
@@ -74,10 +91,16 @@ export const tools: readonly Tool[] = [
   }),
   tool({ name: 'knowledge.reindex', scope: 'knowledge:write', route: startReindex, confirm: {} }),
 
-  tool({ name: 'events.list', scope: 'calendar:read', route: listEvents }),
+  tool({
+    name: 'events.list',
+    scope: 'calendar:read',
+    integration: 'notes',
+    route: listEvents,
+  }),
   tool({
     name: 'calendar.sync',
     scope: 'calendar:manage',
+    integration: 'calendar',
     route: syncCalendar,
     without: ['wait', 'force'],
   }),
@@ -96,7 +119,12 @@ export const tools: readonly Tool[] = [
   tool({ name: 'alerts.list', scope: 'alerts:manage', route: listFeeds }),
   tool({ name: 'alerts.presets', scope: 'alerts:manage', route: listPresets }),
   tool({ name: 'alerts.history', scope: 'alerts:manage', route: getFeedHistory }),
-  tool({ name: 'alerts.save', scope: 'alerts:manage', route: putFeed }),
+  tool({
+    name: 'alerts.save',
+    scope: 'alerts:manage',
+    route: putFeed,
+    summary: 'Make an alert feed, or change what is named of it',
+  }),
   tool({ name: 'alerts.run', scope: 'alerts:manage', route: runFeedNow }),
   tool({
     name: 'alerts.delete',
@@ -107,7 +135,13 @@ export const tools: readonly Tool[] = [
 
   tool({ name: 'apps.list', scope: 'apps:read', route: listApps }),
   tool({ name: 'apps.get', scope: 'apps:read', route: getApp }),
-  tool({ name: 'apps.register', scope: 'apps:manage', route: putApp }),
+  tool({
+    name: 'apps.register',
+    scope: 'apps:manage',
+    integration: 'code_host',
+    optional: true,
+    route: putApp,
+  }),
   tool({
     name: 'apps.delete',
     scope: 'apps:manage',
@@ -117,6 +151,7 @@ export const tools: readonly Tool[] = [
   tool({
     name: 'apps.rollback',
     scope: 'apps:manage',
+    integration: 'podhost',
     route: rollBackApp,
     confirm: { dry_run: true },
     without: ['dry_run'],
@@ -124,34 +159,50 @@ export const tools: readonly Tool[] = [
   tool({
     name: 'apps.deploy',
     scope: 'apps:deploy',
+    integration: 'podhost',
     route: deployApp,
     confirm: { dry_run: true },
     without: ['dry_run'],
   }),
 
-  tool({ name: 'compute.pods', scope: 'compute:manage', route: listPods }),
-  tool({ name: 'compute.create_pod', scope: 'compute:manage', route: createPod, confirm: {} }),
+  tool({
+    name: 'compute.pods',
+    ...podTool,
+    route: listPods,
+    summary: 'Pods made here with live status, the newest first; degraded where it is unknown',
+  }),
+  tool({ name: 'compute.create_pod', ...podTool, route: createPod, confirm: {} }),
   tool({
     name: 'compute.pod_action',
-    scope: 'compute:manage',
+    ...podTool,
     route: actOnPod,
     confirm: { shows: getPod },
   }),
-  tool({ name: 'compute.sessions', scope: 'compute:manage', route: listPodSessions }),
-  tool({ name: 'compute.add_session', scope: 'compute:manage', route: planPodSession }),
+  tool({ name: 'compute.sessions', ...podTool, route: listPodSessions }),
+  tool({ name: 'compute.add_session', ...podTool, route: planPodSession }),
   tool({
     name: 'compute.delete_session',
-    scope: 'compute:manage',
+    ...podTool,
     route: removePodSession,
-    confirm: { shows: listPodSessions },
+    confirm: { shows: getPodSession },
   }),
-  tool({ name: 'compute.list_files', scope: 'compute:manage', route: listFiles }),
-  tool({ name: 'compute.read_file', scope: 'compute:manage', route: readFile }),
+  tool({ name: 'compute.list_files', ...podTool, route: listFiles }),
+  tool({
+    name: 'compute.read_file',
+    ...podTool,
+    route: readFile,
+    reads: true,
+    summary: `The text of a file; ${AS_JSON}`,
+  }),
   tool({
     name: 'compute.write_file',
-    scope: 'compute:manage',
+    ...podTool,
     route: writeFile,
-    confirm: { shows: getPod },
+    summary: `Replace a file with text; ${AS_JSON}`,
+    confirm: {
+      shows: readFile,
+      despite: ['file.not_found', 'file.not_text', 'file.too_large', 'tool.answer_too_large'],
+    },
   }),
 ]
 

@@ -116,5 +116,34 @@ export function allowedOrigins({
   return [...new Set(urls.map((url) => new URL(url).origin))]
 }
 
+export const PerMinute = z.coerce.number<string>().int().min(0)
+
+/** How often what is costly may be asked; each process counts for itself (see rate.ts). */
+export const rateSettings = {
+  RATE_SEARCH_PER_MINUTE: PerMinute.default(1_200).describe(
+    'Searches of one credential; of tools as many again; 0 is no limit',
+  ),
+  RATE_CONNECT_PER_MINUTE: PerMinute.default(60).describe(
+    'Connects to pods of one member; 0 is no limit',
+  ),
+}
+
+/** Routes that are switched off. */
+export const routeSettings = {
+  DISABLED_ROUTES: z
+    .string()
+    .default('')
+    .refine(
+      (text) => listed(text).every((prefix) => prefix.startsWith('/')),
+      'each prefix begins with /',
+    )
+    .transform(listed)
+    .describe('Path prefixes that answer 404, with the tools behind them; a folder ends with /'),
+}
+
+/** True if a path begins with a switched-off prefix; `/a/` also switches off `/a`. */
+export const isDisabled = (path: string, prefixes: readonly string[]) =>
+  prefixes.some((prefix) => path.startsWith(prefix) || `${path}/` === prefix)
+
 /** A port; 0 takes a free one. */
 export const Port = z.coerce.number<string>().int().min(0).max(65_535)

@@ -5,6 +5,7 @@ import { busAs } from '@guildhall/bus/testing'
 import { createPod, listPods, type Pod } from '@guildhall/contracts/compute'
 import { callOf, type ToolArgs } from '@guildhall/contracts/tool'
 import { tools } from '@guildhall/contracts/tools'
+import { until } from '@guildhall/service/testing'
 import { officer, testCompute } from './testing.ts'
 
 const caller = {
@@ -36,7 +37,7 @@ async function setUp(t: TestContext) {
       return `${source} ${action} ${actor_id === caller.token_id}`
     })
   }
-  return { ...compute, use, pods, lines }
+  return { ...compute, mcp, use, pods, lines }
 }
 
 test('a pod that a tool makes is nobody else’s, is made once, and every change is told as of mcp', async (t) => {
@@ -46,7 +47,7 @@ test('a pod that a tool makes is nobody else’s, is made once, and every change
   const keyed = { idempotency_key: 'once' }
   const made = (await use('compute.create_pod', { name: 'lab' }, keyed)) as { pod: Pod }
   const again = (await use('compute.create_pod', { name: 'lab' }, keyed)) as { pod: Pod }
-  assert.deepEqual([again.pod.id, made.pod.created_by], [made.pod.id, null])
+  assert.deepEqual([again.pod.id, made.pod.created_by], [made.pod.id, caller.token_id])
   assert.equal((await pods()).length, 1)
 
   const times = [1, 2].map((hours) => new Date(Date.now() + hours * 3_600_000).toISOString())
@@ -57,7 +58,14 @@ test('a pod that a tool makes is nobody else’s, is made once, and every change
   }
   assert.equal(planned.session.created_by, caller.token_id)
   const session_id = planned.session.id
-  assert.deepEqual(await use('compute.delete_session', { pod_id, session_id }), { deleted: true })
+  const named = { pod_id, session_id }
+  const shown = await use('compute.delete_session', named, { preview: true })
+  assert.deepEqual(shown, planned)
+  const none = { pod_id, session_id: caller.token_id }
+  await assert.rejects(use('compute.delete_session', none, { preview: true }), {
+    code: 'session.not_found',
+  })
+  assert.deepEqual(await use('compute.delete_session', named), { deleted: true })
   await use('compute.pod_action', { pod_id, action: 'stop' })
   assert.deepEqual(await lines(), [
     'mcp compute.pod.created true',
@@ -65,6 +73,26 @@ test('a pod that a tool makes is nobody else’s, is made once, and every change
     'mcp compute.session.removed true',
     'mcp compute.pod.stopped true',
   ])
+})
+
+test('a list without the pod host says so', async (t) => {
+  const { use, world, mcp } = await setUp(t)
+  await use('compute.create_pod')
+  const failing = { at: 'GET /v2/pods', fault: 'failing' as const }
+  world.faults.push(...Array.from({ length: 100 }, () => failing))
+  const tool = tools.find(({ name }) => name === 'compute.pods') ?? assert.fail()
+  const degraded = await until(async () => {
+    const { degraded: said } = await ask(mcp, callOf(tool), {
+      caller,
+      org,
+      input: {},
+      preview: false,
+    })
+    return said
+  })
+  assert.equal(degraded, 'podhost')
+  world.faults.length = 0
+  assert.ok(await use('compute.pods'))
 })
 
 test('another org’s pod is none to a tool, and a machine token is none to the officer routes', async (t) => {

@@ -4,6 +4,7 @@ import { ask } from '@guildhall/bus/calls'
 import { busAs } from '@guildhall/bus/testing'
 import { getSource, listSources, putSource } from '@guildhall/contracts/knowledge'
 import { addDocument } from '@guildhall/contracts/knowledge-documents'
+import { putKnowledgeSettings } from '@guildhall/contracts/knowledge-settings'
 import { callOf, type ToolArgs } from '@guildhall/contracts/tool'
 import { tools } from '@guildhall/contracts/tools'
 import { testKnowledge } from './testing.ts'
@@ -71,11 +72,16 @@ test('refusals name arguments, and a tool asks within its own org whatever it is
     assert.ok(message.startsWith('/query: '), message)
     return true
   })
-  await use('knowledge.add_document', { ...DOCUMENT, org: 'org2' }).catch(() => undefined)
+  await assert.rejects(use('knowledge.add_document', { ...DOCUMENT, org: 'org2' }), {
+    code: 'request.invalid',
+  })
+  const params = { org: 'org2' }
+  const changed = await as(officer(2)).call(putKnowledgeSettings, { params, body: { top_k: 17 } })
+  assert.ok(changed.status === 200 && changed.body.settings.top_k === 17)
+  const { settings } = await use('knowledge.settings', { org: 'org2', org_id: 2 })
+  assert.notEqual((settings as unknown as { top_k: number }).top_k, 17)
   const others = await as(member(2)).call(listSources, { query: {} })
   assert.ok(others.status === 200 && others.body.sources.length === 0)
-  const shown = await use('knowledge.settings', { org: 'org2', org_id: 2 })
-  assert.ok('settings' in shown)
 })
 
 test('an answer that is longer than a message says so', async (t) => {

@@ -5,7 +5,12 @@ import type { TokenLimits } from '@guildhall/contracts/tokens'
 import { findToolAccess } from '@guildhall/contracts/tool'
 import { openDb } from '@guildhall/db/open'
 import { roleUrl } from '@guildhall/db/provision'
-import type { Identity } from '@guildhall/service/caller-token'
+import {
+  CALLER_HEADER,
+  callerKey,
+  type Identity,
+  signIdentity,
+} from '@guildhall/service/caller-token'
 import type { Env } from '@guildhall/service/config'
 import { cleanUp, clientAs } from '@guildhall/service/testing'
 import { readConfig } from './config.ts'
@@ -31,7 +36,21 @@ export async function testMcp(t: Test, more: Env = {}) {
   })
   cleanUp(t, () => db.destroy())
   const as = (identity: Partial<Identity>) => clientAs(mcp.url, INTERNAL_KEY, identity)
-  return { as, db, access, auth, settings, url: mcp.url }
+  const post = (body: unknown, version?: string) => postMcp(mcp.url, INTERNAL_KEY, body, version)
+  return { as, db, access, auth, settings, post, url: mcp.url }
+}
+
+/** A message to /mcp as it stands, of a token with the scopes of `SPEAKER`. */
+function postMcp(url: string, internalKey: string, body: unknown, version: string | undefined) {
+  const target = { service: 'mcp' as const, method: 'POST', path: '/mcp' }
+  const signed = signIdentity(SPEAKER, target, callerKey(internalKey, 'mcp'))
+  const headers = {
+    [CALLER_HEADER]: signed,
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    ...(version && { 'mcp-protocol-version': version }),
+  }
+  return fetch(`${url}/mcp`, { method: 'POST', headers, body: JSON.stringify(body) })
 }
 
 /** A machine token of org 1 with these scopes, every module on. */
@@ -51,3 +70,8 @@ export const agentWith = (...scopes: string[]) => ({
     publisher: false,
   },
 })
+
+const SPEAKER = {
+  ...agentWith('org:read', 'knowledge:read', 'knowledge:write'),
+  request_id: 'test',
+}

@@ -10,6 +10,9 @@ export interface OfApp {
 /** Who changes or deploys an app. */
 export type By = Extract<Caller, { kind: 'machine' | 'officer' }>
 
+/** Whose name stands on what they make: a chat user id, or the id of a machine token. */
+export const nameOf = (by: By) => (by.kind === 'machine' ? by.token_id : by.chat_user_id)
+
 /** A request to deploy or to roll back, and its contract. */
 export interface Deploying {
   route: Route

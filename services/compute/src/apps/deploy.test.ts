@@ -33,7 +33,10 @@ test('a deploy makes a pod, the next one changes it, and the tag moves once it i
   const shown = await apps.ci.call(getAppPod, { params })
   assert.ok(shown.status === 200)
   const { id, machine, created_by } = shown.body.pod
-  assert.deepEqual([id, machine.image_name, created_by], [pod.id, 'ghcr.io/club/site:v2', null])
+  assert.deepEqual(
+    [id, machine.image_name, created_by],
+    [pod.id, 'ghcr.io/club/site:v2', first.body.deployment.created_by],
+  )
 
   const back = await apps.ci.call(rollBackApp, { params, body: {} })
   assert.ok(back.status === 202)

@@ -5,7 +5,7 @@ import { AppError } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
 import type { AppRow, LivePod, Trx } from '../db.ts'
 import { insertIntent } from '../pods/queries.ts'
-import type { By } from './asked.ts'
+import { type By, nameOf } from './asked.ts'
 import { endDeployment, lockApp } from './queries.ts'
 import { machineOfApp } from './rules.ts'
 
@@ -37,7 +37,6 @@ export async function insertDeployment(trx: Trx, { id, app, wanted, pod, by, now
   const locked = await lockApp(trx, app.org_id, app.name)
   if (locked.id !== app.id || locked.pod !== app.pod) throw busy(app)
   await replaceWaiting(trx, app, now)
-  const machineToken = by.kind === 'machine'
   const record = pod?.id ?? newId(now.getTime())
   if (!pod) {
     await insertIntent(trx, {
@@ -47,7 +46,7 @@ export async function insertDeployment(trx: Trx, { id, app, wanted, pod, by, now
       is_public: false,
       allowed_users: [],
       machine: machineOfApp(wanted.manifest, wanted.tag),
-      created_by: machineToken ? null : by.chat_user_id,
+      created_by: nameOf(by),
       created_at: now,
     })
   }
@@ -71,7 +70,7 @@ export async function insertDeployment(trx: Trx, { id, app, wanted, pod, by, now
       pod: record,
       handed_at: null,
       started_before: null,
-      created_by: machineToken ? by.token_id : by.chat_user_id,
+      created_by: nameOf(by),
       created_at: now,
       finished_at: null,
     })

@@ -3,6 +3,7 @@ import { createPod } from '@guildhall/contracts/compute'
 import type { Input } from '@guildhall/contracts/route'
 import { AppError } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
+import { nameOf } from '../apps/asked.ts'
 import { isNotMade } from '../clients/podhost-errors.ts'
 import type { LivePod } from '../db.ts'
 import type { Deps } from '../deps.ts'
@@ -31,7 +32,7 @@ export async function makePod(deps: Deps, input: Asked): Promise<LivePod> {
   const keys = await ensureKeys(deps, org.id)
   const id = newId()
   const { name = newName(), is_public, allowed_users, env } = body
-  const created_by = caller.kind === 'machine' ? null : caller.chat_user_id
+  const created_by = nameOf(caller)
   const intent = { id, org_id: org.id, name, is_public, allowed_users, machine, created_by }
   const { record } = await db.transaction().execute((trx) =>
     oncePerKey(trx, { ...input, route: createPod }, async () => {

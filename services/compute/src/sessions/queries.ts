@@ -19,6 +19,17 @@ export function sessionsOfPod(
   return query.execute()
 }
 
+/** One session of a pod, as long as it is listed. */
+export function sessionById(db: Db, pod: string, id: string): Promise<SessionRow | undefined> {
+  return db
+    .selectFrom('sessions')
+    .selectAll()
+    .where('pod', '=', pod)
+    .where('id', '=', id)
+    .where('removed', '=', false)
+    .executeTakeFirst()
+}
+
 /** How many sessions of a pod are not over; right under the pod's lock alone. */
 export async function countUnfinished(trx: Trx, id: string): Promise<number> {
   const { count } = await trx

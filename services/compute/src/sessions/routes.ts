@@ -1,5 +1,6 @@
 import { audit, enqueue } from '@guildhall/bus/outbox'
 import {
+  getPodSession,
   listPodSessions,
   planPodSession,
   removePodSession,
@@ -9,11 +10,17 @@ import {
 import type { App } from '@guildhall/service/app'
 import { AppError } from '@guildhall/service/errors'
 import { pageOf } from '@guildhall/service/paging'
-import type { By } from '../apps/asked.ts'
+import { nameOf } from '../apps/asked.ts'
 import type { Deps } from '../deps.ts'
 import { lockPod, podById } from '../pods/queries.ts'
 import { shownSession } from '../pods/shown.ts'
-import { countUnfinished, insertSession, removeSession, sessionsOfPod } from './queries.ts'
+import {
+  countUnfinished,
+  insertSession,
+  removeSession,
+  sessionById,
+  sessionsOfPod,
+} from './queries.ts'
 import { checkCount, checkSession } from './rules.ts'
 
 export function sessionRoutes(app: App, { db, now }: Deps) {
@@ -24,6 +31,13 @@ export function sessionRoutes(app: App, { db, now }: Deps) {
       (page) => sessionsOfPod(db, id, page),
     )
     return { sessions: items.map((row) => shownSession(row, pod_id)), next_cursor }
+  })
+
+  app.implement(getPodSession, async ({ org, params: { pod_id, session_id } }) => {
+    const pod = await podById(db, org.id, pod_id)
+    const row = await sessionById(db, pod.id, session_id)
+    if (!row) throw noSession()
+    return { session: shownSession(row, pod_id) }
   })
 
   app.implement(planPodSession, async ({ org, params, body, caller }, reply) => {
@@ -50,9 +64,6 @@ export function sessionRoutes(app: App, { db, now }: Deps) {
     return { deleted: true }
   })
 }
-
-/** Who planned it: an officer, or a machine token by a tool. */
-const nameOf = (caller: By) => (caller.kind === 'machine' ? caller.token_id : caller.chat_user_id)
 
 const noSession = () =>
   new AppError('not_found', 'session.not_found', 'The pod has no such session')

@@ -1,7 +1,7 @@
 import { deleteMcp, getMcp, postMcp } from '@guildhall/contracts/mcp'
 import type { Sent } from '@guildhall/contracts/route'
 import type { App } from '@guildhall/service/app'
-import { allowedOrigins } from '@guildhall/service/config'
+import { mcpOrigins } from '@guildhall/service/mcp-origins'
 import type { McpServer, Server } from '@modelcontextprotocol/server'
 import type { Deps } from '../deps.ts'
 import type { Asker } from '../tools/usable.ts'
@@ -19,10 +19,8 @@ export function mcpRoutes(
   { config, log }: Pick<Deps, 'config' | 'log'>,
   serverFor: (asker: Asker) => McpServer | Server,
 ) {
-  const own = config.ACCOUNTS_BASE_URL ? [config.ACCOUNTS_BASE_URL] : []
-  const origins = [...allowedOrigins(config), ...own].map((url) => new URL(url).hostname)
   const onerror = (error: Error) => log.debug({ err: error }, 'A message of MCP was refused')
-  const { speak, close } = createTransport({ origins, serverFor, onerror })
+  const { speak, close } = createTransport({ origins: mcpOrigins(config), serverFor, onerror })
   app.addHook('preClose', close)
 
   app.implement(postMcp, async ({ headers, body, caller, org, request_id }, reply) =>

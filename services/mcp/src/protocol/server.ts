@@ -1,4 +1,4 @@
-import { summaryOf, type Tool } from '@guildhall/contracts/tool'
+import { readsOnly, summaryOf, type Tool } from '@guildhall/contracts/tool'
 import { AppError, databaseAway, isDatabaseAway } from '@guildhall/service/errors'
 import {
   type CallToolResult,
@@ -22,7 +22,7 @@ export function serverFor(deps: Deps, asker: Asker): Server {
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
   )
   server.setRequestHandler('tools/list', async () => ({
-    tools: (await usableTools(deps.accessOf, asker)).map(described),
+    tools: (await usableTools(deps, asker)).map(described),
   }))
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }) => {
     try {
@@ -35,14 +35,13 @@ export function serverFor(deps: Deps, asker: Asker): Server {
 }
 
 function described(tool: Tool) {
-  const { name, route, confirm } = tool
-  const readOnly = route.method === 'GET' || /\.(search|read_file)$/.test(name)
+  const { name, confirm } = tool
   return {
     name,
     description: summaryOf(tool),
     inputSchema: { type: 'object' as const, ...argumentsOf(tool).json },
     annotations: {
-      readOnlyHint: readOnly,
+      readOnlyHint: readsOnly(tool),
       destructiveHint: confirm !== undefined,
       openWorldHint: false,
     },

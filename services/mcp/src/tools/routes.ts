@@ -9,7 +9,7 @@ import { useToolNamed } from './use.ts'
 /** The tools over plain HTTP, for programs that do not speak MCP. */
 export function toolRoutes(app: App, deps: Deps) {
   app.implement(listTools, async (asker) => ({
-    tools: (await usableTools(deps.accessOf, asker)).map(shownTool),
+    tools: (await usableTools(deps, asker)).map(shownTool),
   }))
 
   app.implement(useTool, async ({ params: { name }, body: input, ...asker }) =>

@@ -26,9 +26,9 @@ export function argumentsOf({ name }: Tool): Described {
   return found
 }
 
-function describe({ route, confirm, without = [] }: Tool): Described {
+function describe({ route, confirm, narrowed, without = [] }: Tool): Described {
   const { params, query, body, idempotent } = route
-  const fields = { ...params?.shape, ...asJson(query?.shape), ...shapeOf(body) }
+  const fields = { ...params?.shape, ...asJson(query?.shape), ...shapeOf(body), ...narrowed }
   const kept = Object.entries(fields).filter(
     ([name]) => !OF_ORG.includes(name) && !without.includes(name),
   )

@@ -3,13 +3,15 @@ import { onChanged } from '@guildhall/bus/changed'
 import type { Bus } from '@guildhall/bus/connect'
 import type { Caller } from '@guildhall/contracts/caller'
 import { changed } from '@guildhall/contracts/event'
-import type { OrgRef } from '@guildhall/contracts/route'
+import type { OrgRef, Route } from '@guildhall/contracts/route'
 import { withinLimits } from '@guildhall/contracts/token-limits'
-import { findToolAccess, integrationOf, type Tool } from '@guildhall/contracts/tool'
+import { findToolAccess, type Tool } from '@guildhall/contracts/tool'
 import { tools } from '@guildhall/contracts/tools'
+import { isDisabled } from '@guildhall/service/config'
 import { kept } from '@guildhall/service/kept'
 import { LRUCache } from 'lru-cache'
 import type { z } from 'zod'
+import type { Deps } from '../deps.ts'
 
 type Machine = Extract<Caller, { kind: 'machine' }>
 type Access = z.output<typeof findToolAccess.reply>
@@ -38,21 +40,30 @@ export function createAccessOf(bus: Bus): AccessOf {
     kept(known, token_id, { context: { org_id: org.id, token_id } })
 }
 
-/** The tools that a token may use: scope held, module on, service connected, and within its limits. */
-export async function usableTools(accessOf: AccessOf, asker: Asker): Promise<Tool[]> {
+/** The tools that a token may use: scope held, module and route on, service connected, and within its limits. */
+export async function usableTools(
+  { accessOf, config }: Pick<Deps, 'accessOf' | 'config'>,
+  asker: Asker,
+): Promise<Tool[]> {
   const { caller, org } = asker
   const held = tools.filter(
     ({ scope, route }) =>
-      caller.scopes.includes(scope) && (!route.module || org.modules.includes(route.module)),
+      caller.scopes.includes(scope) &&
+      (!route.module || org.modules.includes(route.module)) &&
+      !isDisabled(pathFor(route, org), config.DISABLED_ROUTES),
   )
   if (held.length === 0) return []
   const access = await accessOf(asker)
   return held.filter((tool) => isWithin(tool, access))
 }
 
-function isWithin(tool: Tool, { connected, limits }: Access): boolean {
-  const service = integrationOf(tool)
+/** The path of the route in this org, as far as it is the same for every call. */
+const pathFor = ({ url }: Route, { id, prefix }: OrgRef) =>
+  url.replace(/:org(?=\/|$)/, prefix).replace(/:org_id(?=\/|$)/, String(id))
+
+function isWithin({ name, integration, optional }: Tool, { connected, limits }: Access): boolean {
   if (!limits) return false // the token does not count any more
-  if (service === null) return true
-  return connected.includes(service) && withinLimits(limits, service, 'tools', tool.name)
+  if (!integration) return true
+  const isThere = optional === true || connected.includes(integration)
+  return isThere && withinLimits(limits, integration, 'tools', name)
 }

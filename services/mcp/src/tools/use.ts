@@ -1,52 +1,83 @@
-import { ask } from '@guildhall/bus/calls'
-import { audit, enqueue } from '@guildhall/bus/outbox'
-import { actorOf } from '@guildhall/contracts/event'
-import { type ToolAnswer, toolUsed } from '@guildhall/contracts/mcp'
-import { callOf, summaryOf, type Tool } from '@guildhall/contracts/tool'
+import { ask, isUnanswered } from '@guildhall/bus/calls'
+import type { ToolAnswer } from '@guildhall/contracts/mcp'
+import { callOf, readsOnly, type Tool } from '@guildhall/contracts/tool'
 import { AppError } from '@guildhall/service/errors'
 import type { Deps } from '../deps.ts'
+import { notesOf, type Outcome } from './note.ts'
+import { previewOf } from './preview.ts'
 import { argumentsOf } from './schema.ts'
 import { type Asker, usableTools } from './usable.ts'
 
-type Using = Pick<Deps, 'db' | 'bus' | 'accessOf'>
+type Using = Pick<Deps, 'db' | 'bus' | 'log' | 'config' | 'accessOf' | 'turns' | 'spendRate'>
+interface Request {
+  name: string
+  input: Record<string, unknown>
+}
 
 /**
- * Uses a tool by its name. What it did and what was refused is in the audit log before anybody hears of it;
- * searches are not. Throws `tool.unknown` for one that the token may not use, as for one that there is not.
+ * Uses a tool by its name. That a tool which writes is asked is in the audit log before it is, and afterwards what became
+ * of it; of others, what became of them, before anybody hears of it. Searches are noted only where they are refused,
+ * and calls over a limit not at all.
+ * Throws `tool.unknown` for one that the token may not use, as for one that there is not, `tool.too_many` and
+ * `rate.exceeded` over a limit, and `tool.unanswered` where nobody said in time what became of it.
  */
 export async function useToolNamed(
   deps: Using,
   asker: Asker,
-  { name, input }: { name: string; input: Record<string, unknown> },
+  request: Request,
 ): Promise<ToolAnswer> {
-  const tool = (await usableTools(deps.accessOf, asker)).find((one) => one.name === name)
-  const note = noteOf(deps, asker, name, tool?.audited ?? true)
+  const leave = deps.turns.enter(asker.caller.token_id)
   try {
-    if (!tool) throw unknownTool()
-    const answer = await use(deps, asker, tool, input)
-    await note('confirm_required' in answer ? 'confirm_required' : 'done')
-    return answer
-  } catch (error) {
-    await note('refused', error instanceof AppError ? error.code : 'internal')
-    throw error
+    return await useNoted(deps, asker, request)
+  } finally {
+    leave()
   }
 }
 
+async function useNoted(deps: Using, asker: Asker, request: Request): Promise<ToolAnswer> {
+  const notes = notesOf(deps, asker, request.name)
+  const tool = await admitted(deps, asker, request).catch(async (error) => {
+    if (!isOverLimit(error)) await notes.write(refusedBy(error))
+    throw error
+  })
+  const preview = tool.confirm !== undefined && request.input.confirm !== true
+  const writes = !preview && !readsOnly(tool)
+  if (writes) await notes.write({ outcome: 'asked', code: null })
+  const became = await use(deps, asker, { tool, preview, given: request.input }).then(
+    (answer) => ({ outcome: preview ? 'confirm_required' : 'done', code: null, answer }) as const,
+    (error) => ({ ...refusedBy(error), error }),
+  )
+  if (writes) await notes.settle(became)
+  else if (tool.audited !== false || 'error' in became) await notes.write(became)
+  if ('error' in became) throw became.error
+  return became.answer
+}
+
+/** The tool that is meant, once all is looked at that can be before its service is asked. */
+async function admitted(deps: Using, asker: Asker, { name, input }: Request): Promise<Tool> {
+  const tool = (await usableTools(deps, asker)).find((one) => one.name === name)
+  if (!tool) throw unknownTool()
+  await deps.spendRate(tool.route, asker.caller.token_id)
+  checkArguments(tool, input)
+  return tool
+}
+
 async function use(
-  { bus }: Using,
+  { bus, config }: Using,
   { caller, org, request_id }: Asker,
-  tool: Tool,
-  given: Record<string, unknown>,
+  { tool, preview, given }: { tool: Tool; preview: boolean; given: Record<string, unknown> },
 ): Promise<ToolAnswer> {
-  checkArguments(tool, given)
-  const { confirm, idempotency_key, ...input } = given as Record<string, unknown> & Asking
-  const { kind, tool: _, ...by } = caller
-  const preview = tool.confirm !== undefined && confirm !== true
+  const { confirm: _, idempotency_key, ...input } = given as Record<string, unknown> & Asking
+  const { kind, tool: __, ...by } = caller
   const args = { caller: { ...by, scopes: [...by.scopes] }, input, preview }
   const asked = { ...args, org: { ...org, modules: [...org.modules] } }
   const keyed = idempotency_key === undefined ? asked : { ...asked, idempotency_key }
-  const { answer } = await ask(bus, callOf(tool), keyed, { request_id })
-  return preview ? previewOf(tool, input, answer) : { result: answer }
+  const call = { ...callOf(tool), deadlineMs: config.TOOL_DEADLINE_MS }
+  const { answer, degraded } = await ask(bus, call, keyed, { request_id }).catch((error) => {
+    throw isUnanswered(error) ? unanswered(tool, preview, error) : error
+  })
+  if (preview) return previewOf(tool, input, answer)
+  return { result: answer, ...(degraded !== undefined && { degraded }) }
 }
 
 /** What every tool may be given beside the fields of its route. */
@@ -67,37 +98,22 @@ function checkArguments(tool: Tool, given: Record<string, unknown>) {
   throw new AppError('invalid', 'tool.arguments', `${tool.name}: ${said}`, { details })
 }
 
-/** Characters of one argument in a preview. */
-const MOST_SHOWN_CHARS = 500
+const isOverLimit = (error: unknown) => error instanceof AppError && error.kind === 'rate_limited'
 
-function previewOf(tool: Tool, input: Record<string, unknown>, now: unknown): ToolAnswer {
-  const { name } = tool
-  const shown = Object.entries(input).map(([field, value]) => [field, shortened(value)])
-  return {
-    confirm_required: true,
-    message: `Nothing was done. ${name} would: ${summaryOf(tool)}. If that is wanted, call it again with the same arguments and confirm: true.`,
-    preview: { arguments: Object.fromEntries(shown), ...(now !== null && { now }) },
-  }
+function refusedBy(error: unknown): Outcome {
+  const code = error instanceof AppError ? error.code : 'internal'
+  return { outcome: code === UNANSWERED ? 'unknown' : 'refused', code }
 }
 
-const shortened = (value: unknown) =>
-  typeof value === 'string' && value.length > MOST_SHOWN_CHARS
-    ? `${value.slice(0, MOST_SHOWN_CHARS)}… (${value.length} characters)`
-    : value
+const UNANSWERED = 'tool.unanswered'
 
-const MOST_NAME_CHARS = 100
-type Outcome = 'done' | 'confirm_required' | 'refused'
-
-function noteOf({ db }: Using, { caller, org }: Asker, tool: string, audited: boolean) {
-  let noted = false
-  return async (outcome: Outcome, code: string | null = null) => {
-    if (noted || (!audited && outcome !== 'refused')) return
-    noted = true // a line that cannot be written is not tried again as a refusal
-    const by = { ...actorOf(caller), source: 'mcp' as const }
-    const named = tool.slice(0, MOST_NAME_CHARS).toWellFormed() // of one that there is not, whatever was sent
-    const line = audit(toolUsed, by, org, { tool: named, outcome, code })
-    await db.transaction().execute((trx) => enqueue(trx, line))
-  }
+function unanswered(tool: Tool, preview: boolean, cause: unknown) {
+  const late = `${tool.route.owner} did not answer ${tool.name} in time`
+  const message =
+    preview || readsOnly(tool)
+      ? `${late}; ask for less, or try again later`
+      : `${late}: whether it was done is unknown. Look before you try again`
+  return new AppError('unavailable', UNANSWERED, message, { cause })
 }
 
 const unknownTool = () =>
