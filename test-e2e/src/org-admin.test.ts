@@ -87,7 +87,7 @@ test('the public sources of a club vanish when it publishes no more, and all of 
     const { acknowledged, missing } = JSON.parse(purged.out) as Record<string, string[]>
     assert.deepEqual(
       [acknowledged, missing],
-      [['knowledge', 'ops', 'compute', 'agents', 'mcp', 'store'], []],
+      [['knowledge', 'ops', 'compute', 'agents', 'mcp', 'store', 'calendar', 'alerts'], []],
     )
   }
   const left = await superadmin.call(listEveryOrg, {})

@@ -11,6 +11,17 @@ import { AppError } from '@guildhall/service/errors'
 import { callerOf, officer, testAuth } from '../testing.ts'
 
 const superadmin = { kind: 'superadmin' as const, ...callerOf(people.superadmin) }
+/** Each that keeps something of an org, written by hand. */
+const OTHERS = [
+  'knowledge',
+  'ops',
+  'compute',
+  'agents',
+  'mcp',
+  'store',
+  'calendar',
+  'alerts',
+] as const
 
 /** A deactivated org with a secret and a token, and the other services over the broker. */
 async function deactivated(t: Parameters<typeof busAs>[0]) {
@@ -19,7 +30,7 @@ async function deactivated(t: Parameters<typeof busAs>[0]) {
   const asked: string[] = []
   const broken = new Set<string>()
   const pods = { left: [] as string[], keys: [] as (string | undefined)[] }
-  for (const service of ['knowledge', 'ops', 'compute', 'agents', 'mcp', 'store'] as const) {
+  for (const service of OTHERS) {
     const bus = await busAs(t, { url: settings.NATS_URL, peer: service })
     if (service === 'compute')
       answer(bus, endPods, async ({ org_id }) => {
@@ -67,15 +78,13 @@ test('a deactivation tells every service and names who did not hear it', async (
       200,
       {
         deactivated: true,
-        acknowledged: ['ops', 'compute', 'agents', 'mcp', 'store'],
+        acknowledged: OTHERS.filter((service) => service !== 'knowledge'),
         missing: [{ service: 'knowledge', reason: 'it is broken' }],
       },
     ],
   )
-  const heard = ['agents', 'compute', 'mcp', 'ops', 'store'].map(
-    (service) => `${service} forgets ${org.id}`,
-  )
-  assert.deepEqual(asked.sort(), heard)
+  const heard = OTHERS.filter((service) => service !== 'knowledge')
+  assert.deepEqual(asked.sort(), heard.map((service) => `${service} forgets ${org.id}`).sort())
 })
 
 test('an active org is not purged, nor is one that never was', async (t) => {
@@ -90,7 +99,7 @@ test('a purge deletes the org here and everywhere, and may be repeated', async (
   await deactivate()
   const all = {
     org_id: org.id,
-    acknowledged: ['knowledge', 'ops', 'compute', 'agents', 'mcp', 'store'],
+    acknowledged: [...OTHERS],
     missing: [],
   }
   assert.deepEqual(await purge(), all)
@@ -119,7 +128,7 @@ test('a service that does not acknowledge is named, and asked again', async (t) 
   broken.add('knowledge')
   assert.deepEqual(await purge(), {
     org_id: org.id,
-    acknowledged: ['ops', 'compute', 'agents', 'mcp', 'store'],
+    acknowledged: OTHERS.filter((service) => service !== 'knowledge'),
     missing: [{ service: 'knowledge', reason: 'it is broken' }],
   })
   broken.clear()
