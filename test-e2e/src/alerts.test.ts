@@ -39,7 +39,7 @@ async function alerting(t: TestContext) {
   const stack = await testStack(t)
   const { world, chatWebhooksUrl } = stack.sandbox
   const hook: ChatWebhook = { id: '70001', token: TOKEN, messages: [], asked: 0 }
-  world.webhooks = [hook]
+  world.webhooks?.push(hook)
   const token = (await stack.signIn(people.officer)).access_token
   const officer = stack.as(token)
   const params = (key: string) => ({ params: { ...org, key } })
