@@ -18,7 +18,6 @@ import { notesRoutes } from './notes/routes.ts'
 import { createPods } from './podhost/pods.ts'
 import { proxyRoutes } from './podhost/proxy.ts'
 import { podhostRoutes } from './podhost/routes.ts'
-
 import { webSearchRoutes } from './web-search/routes.ts'
 import type { World } from './world.ts'
 

@@ -17,7 +17,7 @@ test('an agent with the scope makes, runs, reads and deletes a feed by its tools
   const said: unknown[] = []
   async function use<T>(
     name: string,
-    input: object = {},
+    input: Record<string, unknown> = {},
     { preview = false, scopes = SCOPES } = {},
   ) {
     const tool = tools.find((one) => one.name === name) ?? assert.fail(name)
