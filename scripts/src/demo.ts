@@ -86,22 +86,21 @@ async function putDemoFeed(
   const webhook_url = `${chatWebhooksUrl}/${hook?.id}/${hook?.token}`
   const path = pathOf(putFeed, { params: { org: org.prefix, key: DEMO_FEED } })
   const body = { webhook_url, ...(created && NEW_FEED) }
-  await putAs(
-    settings,
-    org,
-    { service: 'alerts', path, ...(!created && { accept: NO_FEED }) },
-    body,
-  )
+  const accept = created ? undefined : NO_FEED
+  await putAs(settings, org, { service: 'alerts', path, accept }, body)
+}
+
+interface Target {
+  service: 'auth' | 'calendar' | 'alerts'
+  path: string
+  /** The status of a refusal that is no fault. */
+  accept?: number | undefined
 }
 
 async function putAs(
   settings: Env,
   { id, prefix, name }: Org,
-  {
-    service,
-    path,
-    accept,
-  }: { service: 'auth' | 'calendar' | 'alerts'; path: string; accept?: number },
+  { service, path, accept }: Target,
   body: object,
 ) {
   const { id: chat_user_id, username } = people.superadmin
