@@ -12,7 +12,7 @@ import { searchRebuild } from './operator/search.ts'
 
 const HELP = `Usage: npm run operator -- <command> [--json]
 
-  config check                  settings, database, migrations and NATS; fails on a fault
+  config check                  settings, packs, database, migrations and NATS; fails on a fault
   org list                      every org
   org create --name <text> --prefix <text> --guild-id <id>
              [--officer-role-id <id>] [--off <module,module>]

@@ -79,7 +79,7 @@ export async function startStack({ home, env, now, programs }: StackOptions): Pr
     : await openSandbox(opening, { env, home, keys, log, programs }, url)
   const settings = settingsOf({ env, home, keys, port, url, servers, sandbox })
   await startParts(opening, settings, now)
-  if (sandbox) await makeDemoOrgs(settings, sandbox.world)
+  if (sandbox) await makeDemoOrgs(settings, sandbox)
   await writeRunning(home, {
     pid: process.pid,
     url,
@@ -213,6 +213,7 @@ function sandboxSettings(
     NOTES_API_URL: sandbox.notesUrl,
     GOOGLE_CALENDAR_URL: sandbox.calendarUrl,
     GOOGLE_TOKEN_URL: sandbox.calendarTokenUrl,
+    SEARCH_SERVICE_URL: sandbox.webSearchUrl,
     ALERTS_WEBHOOK_ORIGINS: new URL(sandbox.chatWebhooksUrl).origin,
     ALERTS_HACKCLUB_URL: `${sandbox.hackathonsUrl}/hackclub`,
     ALERTS_EURO_HACKATHONS_URL: `${sandbox.hackathonsUrl}/euro`,

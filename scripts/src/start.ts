@@ -42,6 +42,7 @@ function welcome({ url, sandbox, keysMade }: Stack, home: string, ms: number) {
       `    ${officer.username}  officer of Demo Club`,
       `    ${member.username}  member of Demo Club: signs in at ${url}/api/accounts/chat/login`,
       `    ${superadmin.username}  superadmin`,
+      `  Its alert feeds post to ${sandbox.chatChannelUrl}`,
       '',
       `  Store site      a token of ${accounts.member.email} for a minute: curl -s '${sandbox.url}/identity/token?user_id=${accounts.member.id}'`,
       `                  writes with a cookie are taken from ${new URL(sandbox.clientUrl).origin} (header Origin)`,

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { natsPassword } from '@guildhall/bus/users'
 import { linkAccount } from '@guildhall/contracts/accounts'
+import { getFeedHistory, putFeed, runFeedNow } from '@guildhall/contracts/alerts'
 import { createAppToken } from '@guildhall/contracts/app-tokens'
 import { getName, logout, refresh, revoke } from '@guildhall/contracts/auth'
 import { putIntegration, testIntegration } from '@guildhall/contracts/integrations'
@@ -18,6 +19,7 @@ import { ended, launch, newHome, ready, serverPids } from './launched.ts'
 import {
   bearer,
   browse,
+  type Client,
   clientOf,
   cliToken,
   machineTokenOf,
@@ -89,6 +91,18 @@ async function officerFlows(url: string) {
   return access_token
 }
 
+/** A feed that is refused another webhook, and posts to its own. */
+async function feedFlow(officer: Client) {
+  const params = { org: 'demo', key: 'demo-internships' }
+  const webhook_url = 'https://127.0.0.1:9/api/webhooks/1/secret-path-of-no-webhook'
+  assert.equal((await officer.call(putFeed, { params, body: { webhook_url } })).status, 400)
+  await officer.call(runFeedNow, { params, body: { post_existing: true } })
+  await until(async () => {
+    const reply = await officer.call(getFeedHistory, { params })
+    return reply.status === 200 && reply.body.runs[0]?.posted
+  }, RECOVERY_MS)
+}
+
 /** What goes wrong with a credential at hand. */
 async function failingFlows(url: string, token: string) {
   const { back, cookie } = await browse(url, people.stranger)
@@ -123,7 +137,8 @@ async function installed(home: string): Promise<Secrets> {
   const names = ['secret_key', 'secrets_key', 'internal_key', 'postgres_password']
   const keys = await Promise.all(names.map(async (name) => [await keyOf(name), name] as const))
   const internal = await keyOf('internal_key')
-  const { application, identity, keys: outside } = demoWorld(await keyOf('secret_key'))
+  const world = demoWorld(await keyOf('secret_key'))
+  const { application, identity, keys: outside, webhooks = [] } = world
   return new Map([
     ...keys,
     ...services.map((one) => [rolePassword(internal, one), `${one}'s database`] as const),
@@ -131,6 +146,7 @@ async function installed(home: string): Promise<Secrets> {
     [application.clientSecret, 'client secret'],
     [application.botToken, 'bot token'],
     [identity.secretKey, 'key of the identity provider'],
+    ...webhooks.map(({ token }) => [token, 'webhook of a channel'] as const),
     ...Object.entries(outside).map(([name, key]) => [key, `key of ${name}`] as const),
   ])
 }
@@ -142,6 +158,7 @@ test('no credential, key or secret reaches the output of a whole stack, whatever
   const url = await ready(stack)
   await signInFlows(url)
   const token = await officerFlows(url)
+  await feedFlow(clientOf(url, token))
   await failingFlows(url, token)
   for (const pid of await serverPids(home)) await outage(url, pid, token)
   stack.process.kill('SIGINT')

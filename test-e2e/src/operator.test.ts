@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { cleanUp } from '@guildhall/service/testing'
 import { operatorAt } from './run-operator.ts'
 import { testStack } from './stack.ts'
 
@@ -70,6 +74,34 @@ test('the check passes on a good installation and names every fault of a bad one
   assert.match(bad.err, /settings of knowledge +FAULT[^:]*:\n +MEILI_URL: MEILI_URL and QDRANT_URL/)
   assert.match(bad.err, /database +FAULT.*ECONNREFUSED/)
   assert.match(bad.err, /settings of auth +ok/)
+})
+
+test('the check names every fault of a pack with its file, before knowledge refuses to start', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'guildhall-test-packs-'))
+  cleanUp(t, () => rm(dir, { recursive: true, force: true }))
+  const stack = await testStack(t)
+  const check = async (more: Record<string, string>) => {
+    const { code, out } = await operatorAt(stack, more)('config', 'check', '--json')
+    const found: { check: string; ok: boolean; result: string }[] = JSON.parse(out)
+    return { code, packs: found.find((one) => one.check === 'packs'), found }
+  }
+  const good = await check({})
+  assert.deepEqual([good.code, good.packs?.result], [0, 'campus, careers'])
+
+  await mkdir(join(dir, 'makers'))
+  await mkdir(join(dir, 'empty'))
+  const file = { name: 'others', title: 'Makers', description: 'Machines.', colour: 'red' }
+  await writeFile(join(dir, 'makers/pack.json'), JSON.stringify(file))
+  const bad = await check({ KNOWLEDGE_PACKS_DIR: dir })
+  assert.equal(bad.code, 1)
+  assert.deepEqual(
+    bad.found.filter(({ ok }) => !ok).map((one) => one.check),
+    ['packs'],
+  )
+  assert.match(bad.packs?.result ?? '', /makers\/pack\.json: the file: .*"colour"/)
+  assert.match(bad.packs?.result ?? '', /empty\/pack\.json: is missing/)
+  const stranger = await check({ PACK_SETTINGS: 'campus.nothing_url=https://x.test/' })
+  assert.match(stranger.packs?.result ?? '', /campus has no setting nothing_url/)
 })
 
 test('migrations go to the schema as its own service reaches it', async (t) => {

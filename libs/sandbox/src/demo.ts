@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { serviceAccount, sharedCalendar } from './calendar/world.ts'
+import { demoHackathons, demoList, demoWebhook } from './demo-lists.ts'
 import { type NotesDatabase, notesDatabase, notesPage } from './notes/world.ts'
 import type { World } from './world.ts'
 
@@ -82,7 +83,9 @@ export function demoWorld(secret = randomBytes(32).toString('hex')): World {
       calendars: [sharedCalendar(DEMO_CALENDAR)],
       requests: [],
     },
-    repos: [demoRepo()],
+    repos: [demoRepo(), demoList()],
+    webhooks: [demoWebhook(key('webhook'))],
+    hackathons: demoHackathons(),
     keys: {
       podhost: key('podhost'),
       codeHost: key('code-host'),

@@ -6,6 +6,7 @@ import { accountRoutes } from './accounts/routes.ts'
 import { calendarRoutes } from './calendar/routes.ts'
 import { chatApi } from './chat/api.ts'
 import { authorizePage } from './chat/authorize.ts'
+import { channelPage } from './chat/channel.ts'
 import { createGrants } from './chat/grants.ts'
 import { webhookRoutes } from './chat/webhooks.ts'
 import { clientPage } from './client-page.ts'
@@ -17,6 +18,7 @@ import { notesRoutes } from './notes/routes.ts'
 import { createPods } from './podhost/pods.ts'
 import { proxyRoutes } from './podhost/proxy.ts'
 import { podhostRoutes } from './podhost/routes.ts'
+import { webSearchRoutes } from './web-search/routes.ts'
 import type { World } from './world.ts'
 
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost']
@@ -71,6 +73,10 @@ export interface Sandbox {
   /** Where webhooks lead, and what the settings of the hackathon sources must be. */
   chatWebhooksUrl: string
   hackathonsUrl: string
+  /** A page with what was posted to webhooks. */
+  chatChannelUrl: string
+  /** What SEARCH_SERVICE_URL must be. */
+  webSearchUrl: string
   /** Loads the embedding model ahead of its first use. */
   warm(): Promise<void>
   stop(): Promise<void>
@@ -96,7 +102,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const chatRequests = new Map<string, number>()
   chatApi(app, { world, grants }, chatRequests)
   webhookRoutes(app, { world })
+  channelPage(app, { world })
   hackathonRoutes(app, { world })
+  webSearchRoutes(app)
   embeddingRoutes(app, { world, model })
   accountRoutes(app, { world })
   notesRoutes(app, { world })
@@ -130,7 +138,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     codeHostRawUrl: `${url}/code-host-raw`,
     appsProxyUrl: `${url}/podhost/proxy/{pod}/{port}`,
     chatWebhooksUrl: `${url}/chat/api/webhooks`,
+    chatChannelUrl: `${url}/chat/channel`,
     hackathonsUrl: `${url}/hackathons`,
+    webSearchUrl: `${url}/web-search`,
     warm: () => model.warm(),
     async stop() {
       await Promise.all([app.close().then(() => pods.stop()), model.stop()])

@@ -3,8 +3,11 @@ import { join } from 'node:path'
 import { connectBus } from '@guildhall/bus/connect'
 import { services } from '@guildhall/contracts/names'
 import { Settings as GatewaySettings } from '@guildhall/gateway/config'
+import { Settings as KnowledgeSettings } from '@guildhall/knowledge/config'
+import { loadPacks, packFolders } from '@guildhall/knowledge/packs/load'
 import { type Env, readSettings, SettingsError } from '@guildhall/service/config'
 import { createLog } from '@guildhall/service/log'
+import { z } from 'zod'
 import { homeOf } from '../home.ts'
 import { parts } from '../services.ts'
 import { operatorSettings, type Said, table, withDatabase } from './context.ts'
@@ -18,14 +21,19 @@ interface Check {
   ok: boolean
 }
 
-/** Settings, the two servers and the migrations, all faults at once. */
+/** Settings, packs, the two servers and the migrations, all faults at once. */
 export async function configCheck(env: Env): Promise<Said> {
   const home = homeOf(env)
   if (!env.DATABASE_URL && !existsSync(join(home, 'postgres'))) {
     throw new SettingsError(`Nothing is installed in ${home}: npm start makes it`)
   }
   const settings = await operatorSettings(env)
-  const checks = [...settingsChecks(settings), await databaseCheck(env), await natsCheck(settings)]
+  const checks = [
+    ...settingsChecks(settings),
+    await packsCheck(settings),
+    await databaseCheck(env),
+    await natsCheck(settings),
+  ]
   const text = table(
     checks.map(({ check, ok, result }) => ({ check, ok: ok ? 'ok' : 'FAULT', result })),
   )
@@ -47,6 +55,20 @@ function settingsChecks(settings: Env): Check[] {
       return { check: `settings of ${name}`, ok: false, result: (error as Error).message }
     }
   })
+}
+
+const { KNOWLEDGE_PACKS_DIR, PACK_SETTINGS } = KnowledgeSettings.shape
+const PacksSettings = z.object({ KNOWLEDGE_PACKS_DIR, PACK_SETTINGS })
+
+/** Loads the packs as knowledge does at its start. */
+async function packsCheck(settings: Env): Promise<Check> {
+  try {
+    const given = readSettings(PacksSettings, settings)
+    const packs = await loadPacks(packFolders(given), given.PACK_SETTINGS)
+    return { check: 'packs', ok: true, result: packs.map(({ name }) => name).join(', ') }
+  } catch (error) {
+    return { check: 'packs', ok: false, result: (error as Error).message }
+  }
 }
 
 async function databaseCheck(env: Env): Promise<Check> {

@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { ask } from '@guildhall/bus/calls'
+import { busAs } from '@guildhall/bus/testing'
 import { listSources, putSource } from '@guildhall/contracts/knowledge'
 import { crawlDue, putCrawl } from '@guildhall/contracts/knowledge-crawls'
 import {
   listPacks,
+  type Pack,
   packSynced,
   syncCampus,
   syncOrgPack,
   syncPack,
 } from '@guildhall/contracts/packs'
+import { callOf } from '@guildhall/contracts/tool'
+import { tools } from '@guildhall/contracts/tools'
+import { newId } from '@guildhall/service/id'
 import { knowledgeSettings, testKnowledge } from '../testing.ts'
 import { body, member, officer } from '../testing-bodies.ts'
 import { page, says, testSite } from '../testing-site.ts'
@@ -164,4 +170,23 @@ test('officers sync and the crawl starts', async (t) => {
     asked.map(({ job }) => job),
     [crawlDue.name],
   )
+})
+
+test('an agent lists packs and syncs one by its tools, with the scope that each needs', async (t) => {
+  const knowledge = await syncing(t, [pageOf('a')])
+  const mcp = await busAs(t, { url: knowledge.settings.NATS_URL, peer: 'mcp' })
+  async function use(name: string, input: Record<string, unknown>, scopes: string[]) {
+    const tool = tools.find((one) => one.name === name) ?? assert.fail(name)
+    const caller = { token_id: newId(), token_kind: 'agent' as const, name: 'helper', scopes }
+    const org = { id: 2, prefix: 'org2', name: 'Org 2', modules: ['knowledge'], publisher: false }
+    return (await ask(mcp, callOf(tool), { caller, org, input, preview: false })).answer
+  }
+  await assert.rejects(use('knowledge.sync_pack', pack, ['knowledge:read']), { kind: 'forbidden' })
+  const done = await use('knowledge.sync_pack', pack, ['knowledge:write'])
+  assert.deepEqual(done, { added: 1, updated: 0, retired: 0 })
+  const { packs } = (await use('knowledge.packs', {}, ['knowledge:read'])) as { packs: Pack[] }
+  assert.deepEqual([packs.at(-1)?.name, packs.at(-1)?.sources], ['school', 1])
+  await assert.rejects(use('knowledge.sync_pack', { pack: 'none' }, ['knowledge:write']), {
+    code: 'pack.not_found',
+  })
 })

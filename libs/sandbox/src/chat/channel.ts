@@ -1,0 +1,22 @@
+import type { FastifyInstance } from 'fastify'
+import { escapeHtml, PAGE_HEADERS, page } from '../html.ts'
+import type { ChatWebhook, World } from '../world.ts'
+
+/** What webhooks posted since the start, as whoever reads the channel would see it. */
+export function channelPage(app: FastifyInstance, { world }: { world: World }) {
+  app.get('/chat/channel', (_req, reply) => {
+    const messages = world.webhooks?.flatMap((hook) => hook.messages) ?? []
+    const shown = messages.toSorted((a, b) => b.at - a.at).flatMap(shownMessage)
+    const body = shown.join('') || '<p>Nothing was posted yet.</p>'
+    return reply.headers(PAGE_HEADERS).send(page('The channel of alerts', body))
+  })
+}
+
+function shownMessage({ at, embeds = [] }: ChatWebhook['messages'][number]) {
+  const time = new Date(at).toISOString()
+  return embeds.map(({ title = '', url, fields = [], footer }) => {
+    const lines = fields.map(({ name, value }) => `${name}: ${value}`)
+    const rest = [...lines, url, footer?.text].flatMap((line) => (line ? [escapeHtml(line)] : []))
+    return `<article><h2>${escapeHtml(title)}</h2><p>${rest.join('<br>')}<br><time>${time}</time></p></article>`
+  })
+}
