@@ -6,7 +6,7 @@ import { listTools, useTool } from '@guildhall/contracts/mcp'
 import { callOf, type ToolArgs } from '@guildhall/contracts/tool'
 import { tools } from '@guildhall/contracts/tools'
 import type { Env } from '@guildhall/service/config'
-import { until } from '@guildhall/service/testing'
+import { cleanUp, until } from '@guildhall/service/testing'
 import { sql } from 'kysely'
 import { agentWith, testMcp } from './testing.ts'
 
@@ -31,11 +31,16 @@ export async function testTools(t: TestContext, scopes: string[], more: Env = {}
     answer(owner, callOf(tool), async (args) => ({ answer: await handle(args) }))
     await owner.nats.flush()
   }
-  return { ...mcp, use, names, lines, answerAs, lockOutbox: () => lockOutbox(mcp.db) }
+  async function lockOutbox() {
+    const lock = await lockedOutbox(mcp.db)
+    cleanUp(t, lock.letGo)
+    return lock
+  }
+  return { ...mcp, use, names, lines, answerAs, lockOutbox }
 }
 
 /** Keeps lines from being written until it is let go; `waits` resolves once somebody would write one. */
-async function lockOutbox(db: Awaited<ReturnType<typeof testMcp>>['db']) {
+async function lockedOutbox(db: Awaited<ReturnType<typeof testMcp>>['db']) {
   const locked = Promise.withResolvers<void>()
   const end = Promise.withResolvers<void>()
   const done = db.transaction().execute(async (trx) => {
