@@ -2,6 +2,7 @@ import type { ImportResult } from '@guildhall/contracts/point-imports'
 import { newId } from '@guildhall/service/id'
 import { type Selectable, sql } from 'kysely'
 import type { Tables, Trx } from '../db.ts'
+import { holdPeople } from '../people/people.ts'
 import type { Attendance } from './read-csv.ts'
 
 export type ImportRow = Selectable<Tables['imports']>
@@ -13,11 +14,13 @@ export async function awardAttended(
   { attended, skipped, errors }: Attendance,
   now: Date,
 ): Promise<ImportResult> {
-  await sql`select pg_advisory_xact_lock(hashtext('store.import'), ${file.org_id})`.execute(trx)
+  await holdPeople(trx) // who is read here is not joined with another before the points are theirs
   const emails = attended.map(({ email }) => email)
   const known = await membersByEmail(trx, file.org_id, emails)
   const strangers = attended.filter(({ email }) => !known.has(email))
-  const created = await addMembers(trx, file.org_id, strangers, now)
+  // in one order, so that files of the same strangers wait for each other and no more
+  const sorted = strangers.toSorted((a, b) => (a.email < b.email ? -1 : 1))
+  const created = await addMembers(trx, file.org_id, sorted, now)
   const all = created > 0 ? await membersByEmail(trx, file.org_id, emails) : known
   // two emails may be one member's
   const one = new Map(emails.map((email) => [all.get(email), email]))
@@ -25,13 +28,15 @@ export async function awardAttended(
   return { awarded, skipped: skipped + emails.length - awarded, created, errors }
 }
 
-/** The members of these emails, as officers noted them or as their owners proved them. */
+/** The members of these emails: who proved one comes before whom an officer noted under it. */
 async function membersByEmail(trx: Trx, orgId: number, emails: string[]) {
   const { rows } = await sql<{ email: string; id: string }>`
-    select m.email, m.id from memberships m where m.org_id = ${orgId} and m.email = any(${emails}::text[])
+    select m.email, m.id, false as proved
+    from memberships m where m.org_id = ${orgId} and m.email = any(${emails}::text[])
     union all
-    select p.email, m.id from people p join memberships m on m.person = p.id
+    select p.email, m.id, true from people p join memberships m on m.person = p.id
     where p.email = any(${emails}::text[]) and m.org_id = ${orgId}
+    order by proved
   `.execute(trx)
   return new Map(rows.map(({ email, id }) => [email, id]))
 }
