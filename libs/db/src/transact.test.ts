@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createLog } from '@guildhall/service/log'
 import { cleanUp } from '@guildhall/service/testing'
 import { sql } from 'kysely'
-import { type Db, openDb } from './open.ts'
+import { openDb } from './open.ts'
 import { testDatabase } from './testing.ts'
 import { transact } from './transact.ts'
 
@@ -14,7 +14,7 @@ interface Tables {
 test('of two transactions that wait for each other both come through, once each', async (t) => {
   const url = await testDatabase(t)
   const log = createLog('test', { format: 'json', level: 'warn', to: { write: () => {} } })
-  const db: Db<Tables> & AsyncDisposable = openDb<Tables>({ url, schema: 'public', log })
+  const db = openDb<Tables>({ url, schema: 'public', log })
   cleanUp(t, () => db.destroy())
   await sql`create table seats (id integer primary key, taken integer not null)`.execute(db)
   await sql`insert into seats values (1, 0), (2, 0)`.execute(db)
@@ -22,7 +22,7 @@ test('of two transactions that wait for each other both come through, once each'
   let waiting = 0
   let runs = 0
   const take = (first: number, second: number) =>
-    transact(db, async (trx) => {
+    transact<Tables, void>(db, async (trx) => {
       runs += 1
       const seat = (id: number) =>
         sql`update seats set taken = taken + 1 where id = ${id}`.execute(trx)
@@ -41,10 +41,10 @@ test('of two transactions that wait for each other both come through, once each'
 test('what fails for another reason is tried once, and says so', async (t) => {
   const url = await testDatabase(t)
   const log = createLog('test', { format: 'json', level: 'warn', to: { write: () => {} } })
-  const db: Db<Tables> & AsyncDisposable = openDb<Tables>({ url, schema: 'public', log })
+  const db = openDb<Tables>({ url, schema: 'public', log })
   cleanUp(t, () => db.destroy())
   let runs = 0
-  const failing = transact(db, async (trx) => {
+  const failing = transact<Tables, void>(db, async (trx) => {
     runs += 1
     await sql`select * from nowhere`.execute(trx)
   })
