@@ -14,13 +14,13 @@ export async function awardAttended(
   { attended, skipped, errors }: Attendance,
   now: Date,
 ): Promise<ImportResult> {
+  // one file of an org at a time: two with the same strangers would wait for each other
+  await sql`select pg_advisory_xact_lock(hashtext('store.import'), ${file.org_id})`.execute(trx)
   await holdPeople(trx) // who is read here is not joined with another before the points are theirs
   const emails = attended.map(({ email }) => email)
   const known = await membersByEmail(trx, file.org_id, emails)
   const strangers = attended.filter(({ email }) => !known.has(email))
-  // in one order, so that files of the same strangers wait for each other and no more
-  const sorted = strangers.toSorted((a, b) => (a.email < b.email ? -1 : 1))
-  const created = await addMembers(trx, file.org_id, sorted, now)
+  const created = await addMembers(trx, file.org_id, strangers, now)
   const all = created > 0 ? await membersByEmail(trx, file.org_id, emails) : known
   // two emails may be one member's
   const one = new Map(emails.map((email) => [all.get(email), email]))

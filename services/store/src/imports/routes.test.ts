@@ -81,31 +81,6 @@ test('of ten imports of the same file at once one awards', async (t) => {
   await checkBooks(store.db)
 })
 
-test('files of the same strangers in other orders, at once, are awarded without waiting for each other for ever', async (t) => {
-  const store = await testStore(t)
-  const rows = Array.from({ length: 300 }, (_, n) => `stranger${n}@example.org,2026-10-01`)
-  const head = 'Email,Checked-In Date'
-  const files = [rows, rows.toReversed(), rows, rows.toReversed()].map((all) =>
-    [head, ...all].join('\n'),
-  )
-  const results = await Promise.all(files.map((file, n) => imported(store, file, `Event ${n}`)))
-  const counts = results.map((result) => ('awarded' in result ? result : undefined))
-  assert.deepEqual(
-    counts.map((count) => count?.awarded),
-    [300, 300, 300, 300],
-  )
-  assert.equal(
-    counts.reduce((sum, count) => sum + (count?.created ?? 0), 0),
-    300,
-  )
-  const runs = await store.db.selectFrom('job_runs').select('attempts').execute()
-  assert.deepEqual(
-    runs.map(({ attempts }) => attempts),
-    [1, 1, 1, 1],
-  )
-  await checkBooks(store.db)
-})
-
 test('an event that was taken back can be imported again', async (t) => {
   const store = await testStore(t)
   await imported(store, fileOf())
