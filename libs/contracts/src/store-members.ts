@@ -101,6 +101,13 @@ export const linkPeople = call({
   deadlineMs: 10_000,
 })
 
+export const memberClaimed = audited(
+  'store.member.claimed',
+  z.object({
+    user_id: z.uuid().describe('Given to the person who proved its email, or who was linked'),
+    into: z.uuid().describe('What it was joined with; itself where they had none in the org'),
+  }),
+)
 export const peopleLinked = audited(
   'store.people.linked',
   z.object({ memberships: z.int().describe('Joined with another of the same org') }),

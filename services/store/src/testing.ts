@@ -99,6 +99,13 @@ export const site = (email: string, org = 1): Partial<Identity> => ({
 export const anyone = (org = 1): Partial<Identity> => ({ org: orgOf(org) })
 
 export const at = (org = 1) => ({ params: { org: `org${org}` } })
+export const idIn = (id: number, org = 1) => ({ params: { org: `org${org}`, id: String(id) } })
+
+/** The status of a reply, and the code of a refusal. */
+export const codeOf = ({ status, body }: { status: number; body: unknown }) => [
+  status,
+  (body as { code?: string }).code,
+]
 
 /** A member of the org by their email, with points. */
 export async function madeMember({ as }: TestStore, email: string, points = 0, org = 1) {

@@ -2,6 +2,7 @@ import type { ImportResult } from '@guildhall/contracts/point-imports'
 import { newId } from '@guildhall/service/id'
 import { type Selectable, sql } from 'kysely'
 import type { Tables, Trx } from '../db.ts'
+import { holdPeople } from '../people/people.ts'
 import { type Attendance, namedRows } from './read-csv.ts'
 
 export type ImportRow = Selectable<Tables['imports']>
@@ -13,7 +14,9 @@ export async function awardAttended(
   { attended, skipped, errors }: Attendance,
   now: Date,
 ): Promise<ImportResult> {
+  // one file of an org at a time: two with the same strangers would wait for each other
   await sql`select pg_advisory_xact_lock(hashtext('store.import'), ${file.org_id})`.execute(trx)
+  await holdPeople(trx) // who is read here is not joined with another before the points are theirs
   const emails = attended.map(({ email }) => email)
   const known = await membersByEmail(trx, file.org_id, emails)
   const before = await awardedBefore(trx, file, emails)
@@ -29,13 +32,15 @@ export async function awardAttended(
   return { awarded, skipped: missed, created, ...namedRows(errors) }
 }
 
-/** The members of these emails, as officers noted them or as their owners proved them. */
+/** The members of these emails: who proved one comes before whom an officer noted under it. */
 async function membersByEmail(trx: Trx, orgId: number, emails: string[]) {
   const { rows } = await sql<{ email: string; id: string }>`
-    select m.email, m.id from memberships m where m.org_id = ${orgId} and m.email = any(${emails}::text[])
+    select m.email, m.id, false as proved
+    from memberships m where m.org_id = ${orgId} and m.email = any(${emails}::text[])
     union all
-    select p.email, m.id from people p join memberships m on m.person = p.id
+    select p.email, m.id, true from people p join memberships m on m.person = p.id
     where p.email = any(${emails}::text[]) and m.org_id = ${orgId}
+    order by proved
   `.execute(trx)
   return new Map(rows.map(({ email, id }) => [email, id]))
 }

@@ -8,6 +8,7 @@ import {
   type PointsUserPatch,
   putPointsUser,
 } from '@guildhall/contracts/points'
+import { transact } from '@guildhall/db/transact'
 import type { App } from '@guildhall/service/app'
 import { newId } from '@guildhall/service/id'
 import { pageOf } from '@guildhall/service/paging'
@@ -39,7 +40,7 @@ export function memberRoutes(app: App, { db, now }: Deps) {
       await enqueue(trx, audit(memberAdded, caller, org, { user_id }))
       return user_id
     }
-    const id = await db.transaction().execute(add).catch(refuseTaken)
+    const id = await transact(db, add).catch(refuseTaken)
     return reply.code(201).send({ user: shownMember(await known(db, org.id, id)) })
   })
 
@@ -54,7 +55,7 @@ export function memberRoutes(app: App, { db, now }: Deps) {
       const fields = Object.keys(body)
       await enqueue(trx, audit(memberChanged, caller, org, { user_id, fields }))
     }
-    await db.transaction().execute(change).catch(refuseTaken)
+    await transact(db, change).catch(refuseTaken)
     return { user: shownMember(await known(db, org.id, user_id)) }
   })
 

@@ -2,9 +2,9 @@ import { audit, enqueue } from '@guildhall/bus/outbox'
 import type { Caller } from '@guildhall/contracts/caller'
 import { type OrderStatus, orderChanged, orderDeleted } from '@guildhall/contracts/store-orders'
 import type { OrderRow, Trx } from '../db.ts'
+import { giveBackStock } from '../products/queries.ts'
 import { lockOrder } from './queries.ts'
 import { checkMove, isInHouse, orderNotFound } from './rules.ts'
-import { giveBackStock } from './stock.ts'
 
 interface By {
   org: { id: number }
@@ -17,11 +17,18 @@ export interface Change {
   message?: string | null | undefined
 }
 
-/** Moves an order on; one that is cancelled gives back points and stock in the same transaction. */
+/**
+ * Moves an order on; one that is cancelled gives back points and stock in the same transaction. What is so
+ * already is not written again: an officer may send the same twice.
+ */
 export async function changeOrder(trx: Trx, id: number, { status, message }: Change, by: By) {
   const order = await lockOrder(trx, by.org.id, id)
   if (!order) throw orderNotFound()
   const to = status ?? order.status
+  const fields = []
+  if (to !== order.status) fields.push('status')
+  if (message !== undefined && message !== order.message) fields.push('message')
+  if (fields.length === 0) return
   if (to !== order.status) checkMove(order.status, to)
   if (to === 'cancelled' && order.status !== to) await refund(trx, order, by.now)
   await trx
@@ -29,7 +36,6 @@ export async function changeOrder(trx: Trx, id: number, { status, message }: Cha
     .set({ status: to, ...(message !== undefined && { message }), updated_at: by.now })
     .where('id', '=', id)
     .execute()
-  const fields = [...(status ? ['status'] : []), ...(message === undefined ? [] : ['message'])]
   await enqueue(trx, audit(orderChanged, by.caller, by.org, { order_id: id, status: to, fields }))
 }
 

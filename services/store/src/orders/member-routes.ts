@@ -1,10 +1,11 @@
 import { cancelMyOrder, listMyOrders, placeMyOrder } from '@guildhall/contracts/store-orders'
+import { transact } from '@guildhall/db/transact'
 import type { App } from '@guildhall/service/app'
 import { AppError } from '@guildhall/service/errors'
 import type { Deps } from '../deps.ts'
 import { ownMembership, provedBy } from '../people/own.ts'
-import { buy } from './buy.ts'
 import { changeOrder } from './change.ts'
+import { buy } from './checkout.ts'
 import { lockOrder, orderById, ordersOf } from './queries.ts'
 import { orderNotFound } from './rules.ts'
 
@@ -23,7 +24,7 @@ export function memberOrderRoutes(app: App, deps: Deps) {
 
   app.implement(cancelMyOrder, async ({ org, params: { id }, caller }) => {
     const proved = await provedBy(deps, caller)
-    await db.transaction().execute(async (trx) => {
+    await transact(db, async (trx) => {
       const order = await lockOrder(trx, org.id, id)
       const member = await ownMembership(trx, org.id, proved)
       if (!order || order.membership !== member?.id) throw orderNotFound()

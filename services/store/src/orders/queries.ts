@@ -1,6 +1,7 @@
 import type { Order, OrderStatus, OrdersQuery } from '@guildhall/contracts/store-orders'
 import { jsonArrayFrom } from 'kysely/helpers/postgres'
 import type { Db, Trx } from '../db.ts'
+import { lockMember } from '../members/queries.ts'
 import { shownName } from '../members/rules.ts'
 
 /** Orders of an org that nobody removed, the newest first. */
@@ -8,8 +9,10 @@ export const selectOrders = (db: Db, orgId: number) =>
   db
     .selectFrom('orders as o')
     .innerJoin('memberships as m', 'm.id', 'o.membership')
+    .innerJoin('people as p', 'p.id', 'm.person')
     .select(['o.id', 'o.total_amount', 'o.status', 'o.message', 'o.created_at', 'o.updated_at'])
-    .select(['m.id as user_id', 'm.name as user_name', 'm.email as user_email'])
+    .select(['m.id as user_id', 'm.name as user_name'])
+    .select((from) => from.fn.coalesce('m.email', 'p.email').as('user_email'))
     .select((from) =>
       jsonArrayFrom(
         from
@@ -56,21 +59,19 @@ export async function ordersOf(
 
 /** The order, and nobody else moves it or its member's points until the transaction ends. */
 export async function lockOrder(trx: Trx, orgId: number, id: number) {
-  const lockMember = () =>
+  await lockMember(() =>
     trx
       .selectFrom('orders as o')
       .innerJoin('memberships as m', 'm.id', 'o.membership')
       .select('m.id')
       .where('o.id', '=', id)
-      .where('o.org_id', '=', orgId)
-      .forNoKeyUpdate('m')
-      .executeTakeFirst()
-  // the member may have been joined with another while we waited
-  if (!((await lockMember()) ?? (await lockMember()))) return undefined
+      .where('o.org_id', '=', orgId),
+  )
   return trx
     .selectFrom('orders')
     .selectAll()
     .where('id', '=', id)
+    .where('org_id', '=', orgId)
     .where('deleted', '=', false)
     .forNoKeyUpdate()
     .executeTakeFirst()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { getWallet } from '@guildhall/contracts/store-members'
+import { getMyPoints, getWallet } from '@guildhall/contracts/store-members'
 import {
   cancelMyOrder,
   checkout,
@@ -9,15 +9,19 @@ import {
   listMyOrders,
   listOrders,
   type OrderStatus,
+  orderChanged,
   placeMyOrder,
   putOrder,
 } from '@guildhall/contracts/store-orders'
 import { getProduct, putProduct } from '@guildhall/contracts/store-products'
+import { sql } from 'kysely'
 import {
   anyone,
   at,
   award,
   CHAT,
+  codeOf,
+  idIn,
   inChat,
   madeMember,
   madeProduct,
@@ -30,12 +34,6 @@ import {
 import { checkBooks } from '../testing-books.ts'
 
 const ADA = 'ada@example.org'
-const codeOf = ({ status, body }: { status: number; body: unknown }) => [
-  status,
-  (body as { code?: string }).code,
-]
-const idIn = (id: number, org = 1) => ({ params: { org: `org${org}`, id: String(id) } })
-
 async function stocked(t: Parameters<typeof testStore>[0], env = {}) {
   const store = await testStore(t, env)
   await madeMember(store, ADA, 100)
@@ -182,6 +180,59 @@ test('ten cancels at once give back once', async (t) => {
     orders.body.map(({ status }) => status),
     ['cancelled'],
   )
+  await checkBooks(store.db)
+})
+
+test('a member cancels only what is pending, and an order that goes on keeps its points', async (t) => {
+  const store = await stocked(t)
+  await award(store, CHAT, 50)
+  const body = { items: [{ product_id: store.product.id, quantity: 1 }] }
+  const placed = await store.as(inChat()).call(placeMyOrder, { ...at(), body })
+  assert.ok(placed.status === 201)
+  const { id } = placed.body
+  const by = store.as(officer())
+  await by.call(putOrder, { ...idIn(id), body: { status: 'processing' } })
+  const refused = await store.as(inChat()).call(cancelMyOrder, { ...idIn(id), body: {} })
+  assert.deepEqual(codeOf(refused), [409, 'order.status'])
+  const points = await store.as(inChat()).call(getMyPoints, at())
+  assert.ok(points.status === 200)
+  assert.deepEqual([points.body.total_points, await stockOf(store, store.product.id)], [40, 4])
+})
+
+test('what an order is already is not written again', async (t) => {
+  const store = await stocked(t)
+  const placed = await store.buy()
+  assert.ok(placed.status === 201)
+  const put = () =>
+    store.as(officer()).call(putOrder, {
+      ...idIn(placed.body.id),
+      body: { status: 'cancelled', message: 'Sorry' },
+    })
+  const replies = [await put(), await put()]
+  assert.deepEqual(replies[0], replies[1])
+  const lines = await store.db
+    .selectFrom('outbox')
+    .select(sql<string>`payload ->> 'action'`.as('action'))
+    .where('stream', '=', 'AUDIT')
+    .execute()
+  assert.equal(lines.filter(({ action }) => action === orderChanged.action).length, 1)
+})
+
+test('a price that changes meanwhile is charged as it is when the product is locked', async (t) => {
+  const store = await stocked(t)
+  const { id } = store.product
+  const items = [{ product_id: id, quantity: 1 }]
+  const prices = Array.from({ length: 10 }, (_, n) => 1 + n)
+  const [replies] = await Promise.all([
+    Promise.all(prices.map(() => store.buy({ items }))),
+    Promise.all(
+      prices.map((price) =>
+        store.as(officer()).call(putProduct, { ...idIn(id), body: { price, stock: 10 } }),
+      ),
+    ),
+  ])
+  for (const reply of replies)
+    if (reply.status !== 201) assert.equal(reply.body.code, 'product.out_of_stock')
   await checkBooks(store.db)
 })
 

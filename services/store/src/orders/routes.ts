@@ -8,12 +8,13 @@ import {
   type OrdersQuery,
   putOrder,
 } from '@guildhall/contracts/store-orders'
+import { transact } from '@guildhall/db/transact'
 import type { App } from '@guildhall/service/app'
 import type { Deps } from '../deps.ts'
 import { memberBy } from '../members/queries.ts'
-import { checkOwnEmail, ownMembership, provedBy } from '../people/own.ts'
-import { buy } from './buy.ts'
+import { ownMembership, provedBy } from '../people/own.ts'
 import { changeOrder, removeOrder } from './change.ts'
+import { buy } from './checkout.ts'
 import { orderById, ordersOf } from './queries.ts'
 import { orderNotFound } from './rules.ts'
 
@@ -34,7 +35,7 @@ export function orderRoutes(app: App, deps: Deps) {
 
   app.implement(putOrder, async ({ org, params: { id }, body, caller }) => {
     const by = { org, caller, now: now() }
-    await db.transaction().execute((trx) => changeOrder(trx, id, body, by))
+    await transact(db, (trx) => changeOrder(trx, id, body, by))
     const order = await orderById(db, org.id, id)
     if (!order) throw orderNotFound()
     return order
@@ -42,7 +43,7 @@ export function orderRoutes(app: App, deps: Deps) {
 
   app.implement(deleteOrder, async ({ org, params: { id }, query, caller }) => {
     const by = { org, caller, now: now() }
-    const refunded = await db.transaction().execute((trx) => removeOrder(trx, id, query.refund, by))
+    const refunded = await transact(db, (trx) => removeOrder(trx, id, query.refund, by))
     return { deleted: true as const, refunded }
   })
 
@@ -55,8 +56,7 @@ export function orderRoutes(app: App, deps: Deps) {
   }
 
   async function ownBy(email: string, { org, caller }: Omit<Asking, 'query'>) {
-    await checkOwnEmail(deps, caller, email)
-    return ownMembership(db, org.id, await provedBy(deps, caller))
+    return ownMembership(db, org.id, await provedBy(deps, caller, email))
   }
 
   /** For a member, only their own. */

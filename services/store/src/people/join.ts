@@ -3,6 +3,7 @@ import { audit, enqueue } from '@guildhall/bus/outbox'
 import type { Caller } from '@guildhall/contracts/caller'
 import { findMembership } from '@guildhall/contracts/members'
 import { memberAdded } from '@guildhall/contracts/points'
+import { transact } from '@guildhall/db/transact'
 import { newId } from '@guildhall/service/id'
 import type { Insertable } from 'kysely'
 import type { Tables, Trx } from '../db.ts'
@@ -24,18 +25,29 @@ export interface NewMember extends Details {
   name: string
 }
 
+const UNKNOWN = { email: null, username: null, student_id: null, class_standing: null, major: null }
+
+const insert = (trx: Trx, member: NewMember, now: Date) =>
+  trx
+    .insertInto('memberships')
+    .values({ id: newId(), ...UNKNOWN, ...member, created_at: now, updated_at: now })
+    .returning('id')
+
 /** Throws violations of `memberships_once`, `memberships_email` and `memberships_username`. */
 export async function insertMembership(trx: Trx, member: NewMember, now: Date): Promise<string> {
-  const nothing = {
-    email: null,
-    username: null,
-    student_id: null,
-    class_standing: null,
-    major: null,
-  }
-  const row = { id: newId(), ...nothing, ...member, created_at: now, updated_at: now }
-  await trx.insertInto('memberships').values(row).execute()
-  return row.id
+  const { id } = await insert(trx, member, now).executeTakeFirstOrThrow()
+  return id
+}
+
+/**
+ * As `insertMembership`, for the owner of a proved email: an officer who noted it for somebody else does not
+ * keep them out. It stays empty here then; their person has it.
+ */
+export async function enterOrg(trx: Trx, member: NewMember, now: Date): Promise<string> {
+  const entered = await insert(trx, member, now)
+    .onConflict((on) => on.constraint('memberships_email').doNothing())
+    .executeTakeFirst()
+  return entered ? entered.id : insertMembership(trx, { ...member, email: null }, now)
 }
 
 /** Makes a chat user a member whom the org can award. Throws 404 for who is not on its server. */
@@ -47,12 +59,12 @@ export async function joinByChat(
   if (await ownMembership(db, org.id, { chat_user_id })) return
   const { member, name } = await ask(bus, findMembership, { org_id: org.id, chat_user_id })
   if (!member) throw memberNotFound()
-  await db.transaction().execute(async (trx) => {
+  await transact(db, async (trx) => {
     await lockPeople(trx)
     if (await ownMembership(trx, org.id, { chat_user_id })) return
     const person = await ensurePerson(trx, { chat_user_id }, now())
-    const joining = { org_id: org.id, person: person.id, name: name ?? '' }
-    const user_id = await insertMembership(trx, joining, now())
+    const joining = { org_id: org.id, person: person.id, name: name ?? '', email: person.email }
+    const user_id = await enterOrg(trx, joining, now())
     await enqueue(trx, audit(memberAdded, by, org, { user_id }))
   })
 }

@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { listPointsUsers, putPointsUser } from '@guildhall/contracts/points'
+import type { AuditEvent } from '@guildhall/contracts/event'
+import {
+  createPointsUser,
+  deletePoints,
+  getUserPoints,
+  listPointsUsers,
+  putPointsUser,
+} from '@guildhall/contracts/points'
 import {
   getMemberProfile,
   getMyPoints,
   getWallet,
+  memberClaimed,
   memberLogin,
 } from '@guildhall/contracts/store-members'
 import { checkout, getOrder, listMyOrders, placeMyOrder } from '@guildhall/contracts/store-orders'
@@ -12,6 +20,7 @@ import {
   at,
   award,
   CHAT,
+  codeOf,
   inChat,
   madeMember,
   madeProduct,
@@ -128,7 +137,21 @@ test('a member reads and spends nobody else’s points', async (t) => {
   assert.equal(await walletOf(store, eve, 1, platform('20009')), 1)
 })
 
-test('an email that an officer gives a chat member opens nothing to the owner of the email', async (t) => {
+/** What the audit says of whom points and orders were given to. */
+const claimsOf = async ({ db }: TestStore) => {
+  const lines = await db
+    .selectFrom('outbox')
+    .select('payload')
+    .where('stream', '=', 'AUDIT')
+    .execute()
+  return lines.flatMap(({ payload }) => {
+    const { action, org_id, actor_id, details } = payload as AuditEvent
+    if (action !== memberClaimed.action) return []
+    return [{ org_id, actor_id, ...memberClaimed.details.parse(details) }]
+  })
+}
+
+test('an email that an officer gives a chat member opens nothing to its owner, and keeps them not out', async (t) => {
   const store = await testStore(t)
   await award(store, CHAT, 30)
   const users = await store.as(officer()).call(listPointsUsers, at())
@@ -137,26 +160,98 @@ test('an email that an officer gives a chat member opens nothing to the owner of
   await store.as(officer()).call(putPointsUser, { params, body: { email: ADA } })
   assert.equal(await walletOf(store, ADA), 0)
   const login = await store.as(site(ADA)).call(memberLogin, { ...at(), body: { email: ADA } })
-  assert.deepEqual(
-    [login.status, 'code' in login.body && login.body.code],
-    [409, 'member.email_taken'],
-  )
+  assert.ok(login.status === 200)
+  assert.equal(login.body.user?.email, ADA)
+  assert.notEqual(login.body.user?.id, id)
+  await award(store, ADA, 4)
+  assert.deepEqual([await walletOf(store, ADA), await pointsOf(store)], [4, 30])
   await store.link(CHAT, ADA)
-  assert.equal(await walletOf(store, ADA), 30)
+  assert.equal(await walletOf(store, ADA), 34)
 })
 
-test('an email corrected by an officer gives that org’s membership, and no other, to its owner', async (t) => {
+test('an email that an officer types for a member who proved another takes nothing from them', async (t) => {
   const store = await testStore(t)
-  const wrong = 'adda@example.org'
-  await madeMember(store, wrong, 10)
-  await madeMember(store, wrong, 20, 2)
-  assert.equal(await walletOf(store, wrong), 10)
-  const params = { org: 'org1', identifier: wrong }
+  const bob = 'bob@example.org'
+  await madeMember(store, bob, 10)
+  await madeMember(store, bob, 20, 2)
+  assert.equal(await walletOf(store, bob), 10)
+  const params = { org: 'org1', identifier: bob }
   const changed = await store.as(officer()).call(putPointsUser, { params, body: { email: ADA } })
   assert.equal(changed.status, 200)
-  assert.deepEqual([await walletOf(store, ADA), await walletOf(store, ADA, 2)], [10, 0])
-  assert.deepEqual([await walletOf(store, wrong), await walletOf(store, wrong, 2)], [0, 20])
+  await award(store, CHAT, 7)
+  await store.link(CHAT, ADA)
+  assert.deepEqual([await walletOf(store, ADA), await pointsOf(store)], [7, 7])
+  assert.deepEqual([await walletOf(store, bob), await walletOf(store, bob, 2)], [10, 20])
+  await store.as(officer()).call(putPointsUser, {
+    params: { org: 'org1', identifier: changed.status === 200 ? changed.body.user.id : '' },
+    body: { email: bob },
+  })
+  assert.equal(await walletOf(store, bob), 10)
+  assert.equal(await walletOf(store, ADA), 7)
+  await checkBooks(store.db)
+})
+
+test('whoever is given what an officer noted stands in the audit, as do two that became one', async (t) => {
+  const store = await testStore(t)
+  const noted = await madeMember(store, ADA, 10)
+  assert.equal(await walletOf(store, ADA), 10)
+  assert.deepEqual(await claimsOf(store), [
+    { org_id: 1, actor_id: `user_${ADA}`, user_id: noted.id, into: noted.id },
+  ])
+  await award(store, CHAT, 7)
+  await store.link(CHAT, ADA)
+  const [, folded, ...none] = await claimsOf(store)
+  assert.deepEqual([folded?.into, folded?.actor_id, none], [noted.id, CHAT, []])
+})
+
+test('a member who is linked is known by the email that they proved', async (t) => {
+  const store = await testStore(t)
+  const by = store.as(officer())
+  await award(store, CHAT, 30)
+  await store.link(CHAT, ADA)
+  await award(store, CHAT, 5, 2) // joins after the link
+  for (const [org, points] of [
+    [1, 30],
+    [2, 5],
+  ] as const) {
+    const params = { org: `org${org}`, identifier: ADA }
+    const found = await store.as(officer(org)).call(getUserPoints, { params })
+    assert.ok(found.status === 200)
+    assert.deepEqual([found.body.total_points, found.body.user.email], [points, ADA])
+  }
+  await award(store, ADA, 10)
+  const { id } = await madeProduct(store, { price: 5 })
+  const body = { items: [{ product_id: id, quantity: 1 }] }
+  const placed = await store.as(inChat()).call(placeMyOrder, { ...at(), body })
+  assert.ok(placed.status === 201)
+  assert.equal(placed.body.order.user_email, ADA)
+  const orders = await by.call(getOrder, { params: { org: 'org1', id: ADA } })
+  assert.deepEqual(orders.body, [placed.body.order])
   const profile = await store.as(site(ADA)).call(getMemberProfile, at())
   assert.ok(profile.status === 200)
   assert.equal(profile.body.user.email, ADA)
+  const twice = await by.call(createPointsUser, { ...at(), body: { name: 'Ada', email: ADA } })
+  assert.deepEqual(codeOf(twice), [409, 'member.email_taken'])
+  const taken = await by.call(deletePoints, { ...at(), body: { event: 'Start', user_email: ADA } })
+  assert.deepEqual(codeOf(taken), [409, 'points.insufficient'])
+})
+
+test('who proved an email comes before whom an officer noted under it', async (t) => {
+  const store = await testStore(t)
+  await award(store, CHAT, 1)
+  await award(store, '20003', 2)
+  await store.link(CHAT, ADA)
+  const mine = await store.as(inChat()).call(getMyPoints, at())
+  assert.equal(mine.status, 200)
+  const params = { org: 'org1', identifier: ADA }
+  await store.as(officer()).call(putPointsUser, { params, body: { email: 'old@example.org' } })
+  const users = await store.as(officer()).call(listPointsUsers, at())
+  assert.ok(users.status === 200)
+  const other = users.body.users.find(({ total_points }) => total_points === 2)
+  await store.as(officer()).call(putPointsUser, {
+    params: { org: 'org1', identifier: other?.id ?? '' },
+    body: { email: ADA },
+  })
+  await award(store, ADA, 40)
+  assert.deepEqual([await pointsOf(store), await pointsOf(store, '20003')], [41, 2])
 })

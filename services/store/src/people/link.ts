@@ -1,11 +1,12 @@
 import { audit, enqueue } from '@guildhall/bus/outbox'
 import { peopleLinked } from '@guildhall/contracts/store-members'
+import { transact } from '@guildhall/db/transact'
 import { AppError } from '@guildhall/service/errors'
+import { sql } from 'kysely'
 import type { Trx } from '../db.ts'
 import type { Deps } from '../deps.ts'
-import { bring } from './bring.ts'
-import { claimIn } from './claim.ts'
-import { personBy } from './people.ts'
+import { gather } from './claim.ts'
+import { ensurePerson, lockPeople, personBy } from './people.ts'
 
 interface Accounts {
   chat_user_id: string
@@ -19,35 +20,29 @@ interface Accounts {
  */
 export async function link({ db, now }: Pick<Deps, 'db' | 'now'>, accounts: Accounts) {
   const { chat_user_id, email } = accounts
-  await db.transaction().execute(async (trx) => {
-    const owner = await claimIn(trx, email, now())
+  const actor = { source: 'job', actor_kind: 'member', actor_id: chat_user_id } as const
+  await transact(db, async (trx) => {
+    await lockPeople(trx)
+    const owner = await ensurePerson(trx, { email }, now())
     if (owner.chat_user_id === chat_user_id) return
     if (owner.chat_user_id !== null) throw linkedElsewhere()
-    const memberships = await join(trx, owner, accounts)
-    const by = { source: 'job', actor_kind: 'member', actor_id: chat_user_id } as const
-    await enqueue(trx, audit(peopleLinked, by, undefined, { memberships }))
+    const chat = (await personBy(trx, { chat_user_id })) ?? owner
+    const [older, younger] = [chat, owner].sort(byAge) as [typeof owner, typeof owner]
+    const both = { email, people: [older.id, younger.id], into: older.id }
+    const memberships = await gather(trx, both, { actor, now: now() })
+    if (younger !== older) await trx.deleteFrom('people').where('id', '=', younger.id).execute()
+    await trx.updateTable('people').set(accounts).where('id', '=', older.id).execute()
+    await noteEmail(trx, older.id, email)
+    await enqueue(trx, audit(peopleLinked, actor, undefined, { memberships }))
   })
 }
 
-/** How many memberships of the two were in the same org. */
-async function join(trx: Trx, owner: { id: string; created_at: Date }, accounts: Accounts) {
-  const chat = await personBy(trx, { chat_user_id: accounts.chat_user_id })
-  if (!chat) {
-    await trx.updateTable('people').set(accounts).where('id', '=', owner.id).execute()
-    return 0
-  }
-  const [older, younger] = [chat, owner].sort(byAge) as [typeof owner, typeof owner]
-  const moving = await trx
-    .selectFrom('memberships')
-    .selectAll()
-    .where('person', '=', younger.id)
-    .orderBy('id')
-    .execute()
-  let joined = 0
-  for (const membership of moving) if (await bring(trx, membership, older.id)) joined += 1
-  await trx.deleteFrom('people').where('id', '=', younger.id).execute()
-  await trx.updateTable('people').set(accounts).where('id', '=', older.id).execute()
-  return joined
+/** Their clubs know them by the email that they proved, unless one notes another, or this for somebody else. */
+async function noteEmail(trx: Trx, person: string, email: string) {
+  await sql`
+    update memberships m set email = ${email} where person = ${person} and email is null
+    and not exists (select from memberships o where o.org_id = m.org_id and o.email = ${email})
+  `.execute(trx)
 }
 
 const byAge = (a: { id: string; created_at: Date }, b: { id: string; created_at: Date }) =>

@@ -5,12 +5,22 @@ import type { Db, Trx } from '../db.ts'
 /** What somebody has proved of themselves: one email, or one chat user. */
 export type Proved = { email: string } | { chat_user_id: string }
 
+const LOCK = sql`hashtext('store.people')`
+
 /**
  * Holds, to the end of the transaction, everybody else off who would change who is whom. It comes before
  * every row that such a transaction locks; afterwards memberships, then orders, then products, each by id.
  */
 export async function lockPeople(trx: Trx) {
-  await sql`select pg_advisory_xact_lock(hashtext('store.people'))`.execute(trx)
+  await sql`select pg_advisory_xact_lock(${LOCK})`.execute(trx)
+}
+
+/**
+ * As `lockPeople`, for those who change nothing of it but need that no memberships are joined until they end:
+ * any number of them at once. For what locks many memberships; one is locked by `lockMember`.
+ */
+export async function holdPeople(trx: Trx) {
+  await sql`select pg_advisory_xact_lock_shared(${LOCK})`.execute(trx)
 }
 
 export const personBy = (db: Db, proved: Proved) =>

@@ -1,7 +1,7 @@
 import type { PointsEntry } from '@guildhall/contracts/points'
 import { violates } from '@guildhall/db/violations'
 import { AppError } from '@guildhall/service/errors'
-import type { Insertable } from 'kysely'
+import { type Insertable, sql } from 'kysely'
 import type { z } from 'zod'
 import type { Db, Tables, Trx } from '../db.ts'
 
@@ -21,15 +21,6 @@ export async function book(trx: Trx, entry: NewEntry): Promise<number> {
     .returning('id')
     .executeTakeFirstOrThrow()
   return id
-}
-
-export async function balanceOf(db: Db, membership: string): Promise<number> {
-  const { balance } = await db
-    .selectFrom('memberships')
-    .select('balance')
-    .where('id', '=', membership)
-    .executeTakeFirstOrThrow()
-  return balance
 }
 
 /** Says that points were to go which are not there. */
@@ -65,7 +56,10 @@ export async function entriesOf(
   return rows.map(({ created_at, ...row }) => ({ ...row, timestamp: created_at.toISOString() }))
 }
 
-/** Takes back what officers gave for an event, from all members or one. */
+/**
+ * Takes back what officers gave for an event, from all members or one: from those who have it when they are
+ * locked, by id. Under `holdPeople`, so that none of them is joined with another in between.
+ */
 export async function deleteEvent(
   trx: Trx,
   { org_id, event, membership }: { org_id: number; event: string; membership: string | undefined },
@@ -84,12 +78,13 @@ export async function deleteEvent(
     .orderBy('id')
     .forNoKeyUpdate()
     .execute()
-  if (locked.length === 0) return 0
-  let rows = trx
+  const ids = locked.map(({ id }) => id)
+  const { numDeletedRows } = await trx
     .deleteFrom('ledger')
     .where('org_id', '=', org_id)
     .where('event', '=', event)
     .where('kind', 'in', GIVEN)
-  if (membership !== undefined) rows = rows.where('membership', '=', membership)
-  return Number((await rows.executeTakeFirst()).numDeletedRows)
+    .where('membership', '=', sql<string>`any(${ids}::uuid[])`)
+    .executeTakeFirst()
+  return Number(numDeletedRows)
 }

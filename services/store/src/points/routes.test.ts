@@ -2,15 +2,20 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assignPoints, deletePoints, listPointsUsers } from '@guildhall/contracts/points'
 import { checkout } from '@guildhall/contracts/store-orders'
-import { at, award, CHAT, madeMember, madeProduct, officer, site, testStore } from '../testing.ts'
+import {
+  at,
+  award,
+  CHAT,
+  codeOf,
+  madeMember,
+  madeProduct,
+  officer,
+  site,
+  testStore,
+} from '../testing.ts'
 import { checkBooks } from '../testing-books.ts'
 
 const ADA = 'ada@example.org'
-const codeOf = ({ status, body }: { status: number; body: unknown }) => [
-  status,
-  (body as { code?: string }).code,
-]
-
 test('points go up and down, never below zero, and an event is taken back whole or from one', async (t) => {
   const store = await testStore(t)
   const by = store.as(officer())
@@ -65,4 +70,17 @@ test('a chat user on the server can be awarded at once, and who is not on it can
   assert.deepEqual(codeOf(gone), [404, 'member.not_found'])
   const both = { chat_user_id: CHAT, user_identifier: ADA, points: 1, event: 'x' }
   assert.equal((await store.as(officer()).call(assignPoints, { ...at(), body: both })).status, 400)
+})
+
+test('one Idempotency-Key sent ten times at once awards once', async (t) => {
+  const store = await testStore(t)
+  await madeMember(store, ADA)
+  const by = store.as(officer(), { 'idempotency-key': 'key-1' })
+  const give = (points: number) =>
+    by.call(assignPoints, { ...at(), body: { user_identifier: ADA, points, event: 'Talk' } })
+  const replies = await Promise.all(Array.from({ length: 10 }, () => give(7)))
+  assert.ok(replies[0]?.status === 201 && replies[0].body.total_points === 7)
+  for (const reply of replies) assert.deepEqual(reply, replies[0])
+  assert.deepEqual(codeOf(await give(8)), [409, 'idempotency.other_body'])
+  await checkBooks(store.db)
 })

@@ -6,15 +6,17 @@ import {
   pointsAwarded,
   pointsDeleted,
 } from '@guildhall/contracts/points'
+import { transact } from '@guildhall/db/transact'
 import type { App } from '@guildhall/service/app'
 import type { Trx } from '../db.ts'
 import type { Deps } from '../deps.ts'
-import { memberBy } from '../members/queries.ts'
+import { lockMember, memberBy, selectMember } from '../members/queries.ts'
 import { memberNotFound } from '../members/rules.ts'
 import { joinByChat } from '../people/join.ts'
-import { ownMembership } from '../people/own.ts'
+import { lockOwn } from '../people/own.ts'
+import { holdPeople } from '../people/people.ts'
 import { nameOf } from './name-of.ts'
-import { balanceOf, book, deleteEvent, refuseBelowZero } from './queries.ts'
+import { book, deleteEvent, refuseBelowZero } from './queries.ts'
 
 export function pointRoutes(app: App, deps: Deps) {
   const { db, now } = deps
@@ -25,8 +27,8 @@ export function pointRoutes(app: App, deps: Deps) {
     if (chat_user_id) await joinByChat(deps, org, { chat_user_id, by: caller })
     const award = async (trx: Trx) => {
       const member = chat_user_id
-        ? await ownMembership(trx, org.id, { chat_user_id })
-        : await memberBy(trx, org.id, user_identifier)
+        ? await lockOwn(trx, org.id, { chat_user_id })
+        : await lockMember(() => selectMember(trx, org.id, user_identifier))
       if (!member) throw memberNotFound()
       const entry = {
         ...{ org_id: org.id, membership: member.id, points, event, created_at: now() },
@@ -36,27 +38,22 @@ export function pointRoutes(app: App, deps: Deps) {
       const id = await book(trx, entry)
       const said = { user_id: member.id, points, entry: id }
       await enqueue(trx, audit(pointsAwarded, caller, org, said))
-      return {
-        id,
-        user_id: member.id,
-        points,
-        event,
-        total_points: await balanceOf(trx, member.id),
-      }
+      return { id, user_id: member.id, points, event, total_points: member.balance + points }
     }
     const once = (trx: Trx) => oncePerKey(trx, { ...input, route: assignPoints }, () => award(trx))
-    return reply.code(201).send(await db.transaction().execute(once).catch(refuseBelowZero))
+    return reply.code(201).send(await transact(db, once).catch(refuseBelowZero))
   })
 
   app.implement(deletePoints, async ({ org, body: { event, user_email }, caller }) => {
-    const member = user_email && (await memberBy(db, org.id, user_email))
-    if (user_email && !member) throw memberNotFound()
-    const membership = member ? member.id : undefined
     const take = async (trx: Trx) => {
+      await holdPeople(trx)
+      const member = user_email && (await memberBy(trx, org.id, user_email))
+      if (user_email && !member) throw memberNotFound()
+      const membership = member ? member.id : undefined
       const deleted = await deleteEvent(trx, { org_id: org.id, event, membership })
       if (deleted > 0) await enqueue(trx, audit(pointsDeleted, caller, org, { event, deleted }))
       return { deleted }
     }
-    return db.transaction().execute(take).catch(refuseBelowZero)
+    return transact(db, take).catch(refuseBelowZero)
   })
 }

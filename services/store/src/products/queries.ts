@@ -1,5 +1,6 @@
 import type { NewProduct, Product, ProductPatch } from '@guildhall/contracts/store-products'
 import { AppError } from '@guildhall/service/errors'
+import { sql } from 'kysely'
 import type { Db, ProductRow, Trx } from '../db.ts'
 
 const selectProducts = (db: Db, orgId: number) =>
@@ -18,11 +19,7 @@ export const inStock = (db: Db, orgId: number) =>
 export const productById = (db: Db, orgId: number, id: number) =>
   selectProducts(db, orgId).where('id', '=', id).executeTakeFirst()
 
-/** Those of the ids that are on sale, by id. */
-export const productsByIds = (db: Db, orgId: number, ids: readonly number[]) =>
-  selectProducts(db, orgId).where('id', 'in', ids).execute()
-
-/** As `productsByIds`, and nobody else sells them until the transaction ends. */
+/** Those of the ids that are on sale, by id; nobody else sells, changes or removes them until the transaction ends. */
 export const lockProducts = (trx: Trx, orgId: number, ids: readonly number[]) =>
   selectProducts(trx, orgId).where('id', 'in', ids).forNoKeyUpdate().execute()
 
@@ -47,6 +44,39 @@ export const updateProduct = (
     .where('retired', '=', false)
     .returningAll()
     .executeTakeFirst()
+}
+
+interface Item {
+  product_id: number
+  quantity: number
+}
+
+/** Takes items out of the stock (-1), or gives them back (1). Under the locks of their products. */
+export async function moveStock(trx: Trx, items: readonly Item[], way: 1 | -1) {
+  const moved = JSON.stringify(items.map((item) => ({ ...item, by: way * item.quantity })))
+  await sql`
+    update products set stock = stock + moved.by
+    from json_to_recordset(${moved}::json) as moved (product_id integer, by integer)
+    where products.id = moved.product_id
+  `.execute(trx)
+}
+
+/** Gives the items of an order back to the stock; also of products that are not on sale any more. */
+export async function giveBackStock(trx: Trx, orderId: number) {
+  const items = await trx
+    .selectFrom('order_items')
+    .select(['product_id', 'quantity'])
+    .where('order_id', '=', orderId)
+    .execute()
+  const ids = items.map(({ product_id }) => product_id)
+  await trx
+    .selectFrom('products')
+    .select('id')
+    .where('id', 'in', ids)
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute()
+  await moveStock(trx, items, 1)
 }
 
 /** Deletes a product, or retires it where orders name it; false where there is none. */

@@ -12,6 +12,7 @@ import {
   productDeleted,
   putProduct,
 } from '@guildhall/contracts/store-products'
+import { transact } from '@guildhall/db/transact'
 import type { App } from '@guildhall/service/app'
 import type { Deps } from '../deps.ts'
 import {
@@ -37,7 +38,7 @@ export function productRoutes(app: App, { db, now }: Deps) {
   })
 
   app.implement(createProduct, async ({ org, body, caller }, reply) => {
-    const made = await db.transaction().execute(async (trx) => {
+    const made = await transact(db, async (trx) => {
       const product = await insertProduct(trx, org.id, body, now())
       await enqueue(trx, audit(productCreated, caller, org, { product_id: product.id }))
       return product
@@ -46,7 +47,7 @@ export function productRoutes(app: App, { db, now }: Deps) {
   })
 
   app.implement(putProduct, async ({ org, params, body, caller }) => {
-    const changed = await db.transaction().execute(async (trx) => {
+    const changed = await transact(db, async (trx) => {
       const product = await updateProduct(trx, { org_id: org.id, id: params.id, now: now() }, body)
       if (!product) throw productNotFound()
       const said = { product_id: product.id, fields: Object.keys(body) }
@@ -57,7 +58,7 @@ export function productRoutes(app: App, { db, now }: Deps) {
   })
 
   app.implement(deleteProduct, async ({ org, params, caller }) => {
-    await db.transaction().execute(async (trx) => {
+    await transact(db, async (trx) => {
       if (!(await removeProduct(trx, org.id, params.id))) throw productNotFound()
       await enqueue(trx, audit(productDeleted, caller, org, { product_id: params.id }))
     })

@@ -8,8 +8,9 @@ import {
 } from '@guildhall/contracts/store-members'
 import type { App } from '@guildhall/service/app'
 import type { Deps } from '../deps.ts'
+import { emailOfMember } from '../members/queries.ts'
 import { memberNotFound, shownName } from '../members/rules.ts'
-import { checkOwnEmail, otherEmail, ownMembership, provedBy } from '../people/own.ts'
+import { otherEmail, ownMembership, provedBy } from '../people/own.ts'
 import type { Proved } from '../people/people.ts'
 import { entriesOf } from '../points/queries.ts'
 import { noteDenied } from './note-denied.ts'
@@ -39,8 +40,7 @@ export function siteRoutes(app: App, deps: Deps) {
   )
 
   app.implement(getWallet, async ({ org, params: { email }, caller }) => {
-    await checkOwnEmail(deps, caller, email)
-    return wallet(org.id, await provedBy(deps, caller))
+    return wallet(org.id, await provedBy(deps, caller, email))
   })
 
   app.implement(getMyPoints, async ({ org, caller }) =>
@@ -50,7 +50,8 @@ export function siteRoutes(app: App, deps: Deps) {
   async function profile({ id, name, prefix }: OrgRef, proved: Proved, message: string) {
     const member = await ownMembership(db, id, proved)
     if (!member) throw memberNotFound()
-    const { username, email, student_id } = member
+    const { username, student_id } = member
+    const email = emailOfMember(member)
     const chat_linked = member.chat_user_id !== null
     const user = {
       id: member.id,
@@ -65,7 +66,7 @@ export function siteRoutes(app: App, deps: Deps) {
 
   async function wallet(orgId: number, proved: Proved): Promise<Wallet> {
     const member = await ownMembership(db, orgId, proved)
-    const email = 'email' in proved ? proved.email : (member?.email ?? null)
+    const email = 'email' in proved ? proved.email : member ? emailOfMember(member) : null
     if (!member) return { email, total_points: 0, points_breakdown: [] }
     const page = { before: undefined, limit: MOST_ENTRIES }
     const entries = await entriesOf(db, member.id, page)

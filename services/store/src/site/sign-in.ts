@@ -2,13 +2,15 @@ import { audit, enqueue } from '@guildhall/bus/outbox'
 import type { Caller } from '@guildhall/contracts/caller'
 import { memberAdded, memberChanged } from '@guildhall/contracts/points'
 import type { memberLogin } from '@guildhall/contracts/store-members'
+import { transact } from '@guildhall/db/transact'
 import type { z } from 'zod'
 import type { Membership, Trx } from '../db.ts'
 import type { Deps } from '../deps.ts'
 import { refuseTaken } from '../members/rules.ts'
-import { claim, claimIn } from '../people/claim.ts'
-import { insertMembership } from '../people/join.ts'
+import { claim } from '../people/claim.ts'
+import { enterOrg } from '../people/join.ts'
 import { ownMembership } from '../people/own.ts'
+import { ensurePerson, lockPeople } from '../people/people.ts'
 
 type Said = z.output<typeof memberLogin.body>
 const FIELDS = ['name', 'username', 'student_id', 'class_standing', 'major'] as const
@@ -19,23 +21,20 @@ export async function signIn(
   org: { id: number },
   { said, caller }: { said: Said; caller: Caller },
 ): Promise<void> {
-  await claim(db, said.email, now())
+  await claim(db, said.email, { actor: caller, now: now() })
   const known = await ownMembership(db, org.id, { email: said.email })
   if (known && Object.keys(missing(known, said)).length === 0) return
   const enter = async (trx: Trx) => {
-    const person = await claimIn(trx, said.email, now())
+    await lockPeople(trx)
+    const person = await ensurePerson(trx, { email: said.email }, now())
     const member = await ownMembership(trx, org.id, { email: said.email })
     if (member) return fill(trx, org, { member, said, caller, now: now() })
     const name = said.name ?? '' // never the email's: at a school that is the student id
     const joining = { ...missing(undefined, said), name, email: said.email }
-    const user_id = await insertMembership(
-      trx,
-      { ...joining, org_id: org.id, person: person.id },
-      now(),
-    )
+    const user_id = await enterOrg(trx, { ...joining, org_id: org.id, person: person.id }, now())
     await enqueue(trx, audit(memberAdded, caller, org, { user_id }))
   }
-  await db.transaction().execute(enter).catch(refuseTaken)
+  await transact(db, enter).catch(refuseTaken)
 }
 
 interface Filling {
