@@ -21,7 +21,7 @@ const tests = [
   '--test',
   `--test-global-setup=${SETUP}`,
   `--test-timeout=${SECONDS_PER_FILE * 1000}`,
-  '--test-concurrency=2',
+  '--test-concurrency=3', // many wait for a clock or a process, so two would leave the cores of a small machine idle
   '--test-force-exit',
   ...(files.length > 0
     ? files
