@@ -32,7 +32,7 @@ import {
   stocked,
   type TestStore,
 } from '../testing.ts'
-import { checkBooks } from '../testing-books.ts'
+import { checkBooks, somebodyWaits } from '../testing-books.ts'
 
 const ADA = 'ada@example.org'
 const stockOf = async ({ as }: Pick<TestStore, 'as'>, id: number) => {
@@ -225,13 +225,10 @@ test('a price that changes meanwhile is charged as it is when the product is loc
 test('a checkout that waits for a new price is charged it, and is not refused', async (t) => {
   const store = await stocked(t, ADA)
   const { db } = store
-  const waiting = sql`
-    select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-  `
   const [buying] = await db.transaction().execute(async (trx) => {
     await trx.updateTable('products').set({ price: 25 }).execute()
     const started = [store.buy()]
-    await until(async () => (await waiting.execute(db)).rows.length > 0)
+    await until(() => somebodyWaits(db))
     return started
   })
   const placed = await buying
