@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { people } from '@guildhall/sandbox/demo'
+import { accounts, people } from '@guildhall/sandbox/demo'
 import { PROGRAMS } from '@guildhall/sandbox/testing'
 import { startStack } from '@guildhall/scripts/stack'
 
@@ -17,6 +17,7 @@ const JSON_BODY = "-H 'content-type: application/json'"
 const OFFICER = '-H "authorization: Bearer $officer"'
 const AGENT = '-H "authorization: Bearer $agent"'
 const CLI = '-H "authorization: Bearer $cli"'
+const MILO = '-H "authorization: Bearer $milo"'
 const POD = '$URL/api/compute/demo/pods/$pod'
 
 /** What a newcomer types, and above each what it does. `show` prints JSON from standard input by an expression. */
@@ -59,7 +60,21 @@ curl -s $URL/api/knowledge/search ${AGENT} ${JSON_BODY} \\
   -d '{"query":"Which files do I touch to add a route?","top_k":1}' | show 'results[0].source_key'`,
   ],
   [
-    'Every step but the searches is in the audit log, which the superadmin sees whole.',
+    'The officer sells stickers, and gives Milo points for coming.',
+    `product=$(curl -s $URL/api/storefront/demo/products ${OFFICER} ${JSON_BODY} \\
+  -d '{"name":"Sticker","price":5,"stock":10}' | show id)
+curl -s $URL/api/points/demo/users ${OFFICER} ${JSON_BODY} -d '{"name":"Milo","email":"${accounts.member.email}"}' >/dev/null
+curl -s $URL/api/points/demo/assign_points ${OFFICER} ${JSON_BODY} \\
+  -d '{"user_identifier":"${accounts.member.email}","points":20,"event":"Kickoff"}' | show total_points`,
+  ],
+  [
+    'Milo signs in at the store site and buys two.',
+    `milo=$(curl -s "$SITE" | show token)
+curl -s $URL/api/storefront/demo/checkout ${MILO} ${JSON_BODY} \\
+  -d "{\\"items\\":[{\\"product_id\\":$product,\\"quantity\\":2}]}" | show 'order.status + ", " + balance + " points left"'`,
+  ],
+  [
+    "Every step but the searches is in the audit log, which the superadmin sees whole; the officer's are:",
     `superadmin=$(sign_in ${people.superadmin.id})
 curl -s "$URL/api/superadmin/audit?actor=${people.officer.id}" -H "authorization: Bearer $superadmin" \\
   | show 'entries.map((one) => one.action + " by " + one.actor_kind).sort().join("\\n")' | uniq -c`,
@@ -104,7 +119,8 @@ export async function transcript(): Promise<string> {
   const stack = await startStack({ home, env, programs: PROGRAMS })
   try {
     const steps = hasPods ? [...STEPS, ...POD_STEPS] : STEPS
-    const outputs = await runSteps(home, steps, { ...process.env, URL: stack.url })
+    const site = `${stack.sandbox?.url}/identity/token?user_id=${accounts.member.id}`
+    const outputs = await runSteps(home, steps, { ...process.env, URL: stack.url, SITE: site })
     const blocks = steps.map((step, i) => `${shownStep(step)}\n${outputs[i] ?? ''}`)
     const text = blocks.join('\n').trimEnd()
     return `\`\`\`console\n${text}${hasPods ? '' : await keptPods()}\n\`\`\``

@@ -38,6 +38,14 @@ export async function checkBooks(db: Db) {
     assert.deepEqual((await broken.execute(db)).rows, [], rule)
 }
 
+/** Whether a transaction waits for another. */
+export async function somebodyWaits(db: Db) {
+  const { rows } = await sql`
+    select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+  `.execute(db)
+  return rows.length > 0
+}
+
 /** Pieces of each product that orders hold: those that are neither given back nor refunded while in house. */
 export async function heldPieces(db: Db) {
   const { rows } = await sql<{ id: number; held: number }>`

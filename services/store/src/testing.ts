@@ -5,7 +5,8 @@ import { findLinkedEmail } from '@guildhall/contracts/accounts'
 import { findMembership } from '@guildhall/contracts/members'
 import { findOrg } from '@guildhall/contracts/orgs'
 import { assignPoints, createPointsUser } from '@guildhall/contracts/points'
-import { linkPeople } from '@guildhall/contracts/store-members'
+import { getWallet, linkPeople } from '@guildhall/contracts/store-members'
+import { checkout } from '@guildhall/contracts/store-orders'
 import { createProduct } from '@guildhall/contracts/store-products'
 import { openDb } from '@guildhall/db/open'
 import { roleUrl } from '@guildhall/db/provision'
@@ -54,7 +55,8 @@ async function testAuth(t: Test, url: string) {
     email: linked.get(chat_user_id) ?? null,
   }))
   answer(auth, findOrg, async (asked) => ({
-    org: 'prefix' in asked && asked.prefix === 'org1' ? orgOf(1) : null,
+    org:
+      [1, 2].map(orgOf).find(({ prefix }) => 'prefix' in asked && asked.prefix === prefix) ?? null,
   }))
   answer(auth, findMembership, async ({ chat_user_id }) => ({
     member: chat_user_id !== '99999',
@@ -106,6 +108,25 @@ export const codeOf = ({ status, body }: { status: number; body: unknown }) => [
   status,
   (body as { code?: string }).code,
 ]
+
+/** What a member has, as their wallet on the store site shows it. */
+export async function balanceOf({ as }: Pick<TestStore, 'as'>, email: string, org = 1) {
+  const params = { org: `org${org}`, email }
+  const reply = await as(site(email, org)).call(getWallet, { params })
+  return reply.status === 200 ? reply.body.total_points : undefined
+}
+
+/** A store where the owner of this email has 100 points, for five mugs of 10 each; `buy` takes two. */
+export async function stocked(t: Test, email: string, more: Env = {}) {
+  const store = await testStore(t, more)
+  await madeMember(store, email, 100)
+  const product = await madeProduct(store, { price: 10, stock: 5 })
+  const buy = (body: object = {}) => {
+    const items = [{ product_id: product.id, quantity: 2 }]
+    return store.as(site(email)).call(checkout, { ...at(), body: { items, ...body } })
+  }
+  return { ...store, product, buy }
+}
 
 /** A member of the org by their email, with points. */
 export async function madeMember({ as }: TestStore, email: string, points = 0, org = 1) {

@@ -14,15 +14,14 @@ export async function awardAttended(
   { attended, skipped, errors }: Attendance,
   now: Date,
 ): Promise<ImportResult> {
-  // one file of an org at a time: two with the same strangers would wait for each other
-  await sql`select pg_advisory_xact_lock(hashtext('store.import'), ${file.org_id})`.execute(trx)
   await holdPeople(trx) // who is read here is not joined with another before the points are theirs
   const emails = attended.map(({ email }) => email)
   const known = await membersByEmail(trx, file.org_id, emails)
   const before = await awardedBefore(trx, file, emails)
   const strangers = attended.filter(({ email }) => !known.has(email) && !before.has(email))
   const created = await addMembers(trx, file.org_id, strangers, now)
-  const all = created > 0 ? await membersByEmail(trx, file.org_id, emails) : known
+  // some may have been added by others meanwhile
+  const all = strangers.length > 0 ? await membersByEmail(trx, file.org_id, emails) : known
   // two emails may be one member's
   const one = new Map(
     emails.filter((email) => all.has(email)).map((email) => [all.get(email), email]),
@@ -58,10 +57,15 @@ async function awardedBefore(trx: Trx, { org_id, event }: ImportRow, emails: str
   return new Set(rows.map(({ source_key }) => byKey.get(source_key)))
 }
 
-/** Adds members whose emails nobody has proved, and answers how many. */
+/**
+ * Adds members whose emails nobody has proved, and answers how many. By email, so that two files of the same
+ * strangers wait for each other in one order.
+ */
 async function addMembers(trx: Trx, orgId: number, people: Attendance['attended'], now: Date) {
   if (people.length === 0) return 0
-  const rows = people.map(({ email, name }) => ({ id: newId(), person: newId(), email, name }))
+  const rows = people
+    .toSorted((a, b) => (a.email < b.email ? -1 : 1))
+    .map(({ email, name }) => ({ id: newId(), person: newId(), email, name }))
   const sent = JSON.stringify(rows)
   await sql`
     insert into people (id, created_at)

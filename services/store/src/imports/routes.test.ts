@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ask } from '@guildhall/bus/calls'
 import { busAs } from '@guildhall/bus/testing'
 import { findJobRun, startJob } from '@guildhall/contracts/ops'
-import { getImport, importEventCsv, uploadEventCsv } from '@guildhall/contracts/point-imports'
+import { getImport, importEventCsv } from '@guildhall/contracts/point-imports'
 import { deletePoints, getUserPoints, putPointsUser } from '@guildhall/contracts/points'
 import { memberLogin } from '@guildhall/contracts/store-members'
 import { newId } from '@guildhall/service/id'
@@ -11,6 +11,7 @@ import { until } from '@guildhall/service/testing'
 import { sql } from 'kysely'
 import { at, madeMember, officer, site, type TestStore, testStore } from '../testing.ts'
 import { checkBooks } from '../testing-books.ts'
+import { imported } from '../testing-imports.ts'
 
 const ROWS = [
   ['Email', 'First Name', 'Last Name', 'Checked-In Date'],
@@ -25,22 +26,6 @@ function fileOf({ delimiter = ',', end = '\n', bom = '' } = {}) {
   return bom + lines.join(end) + end
 }
 
-async function imported(
-  { as }: TestStore,
-  content: string | Uint8Array<ArrayBuffer>,
-  event = 'Kickoff',
-) {
-  const file = [new File([content], 'attendance.csv')]
-  const body = { file, event_name: event, event_points: '5' }
-  const sent = await as(officer()).call(uploadEventCsv, { ...at(), body })
-  if (sent.status !== 202) return sent.body
-  const params = { org: 'org1', job_id: sent.body.job_id }
-  return until(async () => {
-    const reply = await as(officer()).call(getImport, { params })
-    assert.ok(reply.status === 200)
-    return reply.body.state !== 'queued' && reply.body
-  }, 20_000)
-}
 const pointsOf = async ({ as }: TestStore, identifier: string) => {
   const params = { org: 'org1', identifier }
   const reply = await as(officer()).call(getUserPoints, { params })
@@ -70,7 +55,7 @@ test('an attendance file awards once, whatever its line ends, byte order mark an
     [await pointsOf(store, 'ada@example.org'), await pointsOf(store, 'grace@example.org')],
     [6, 5],
   )
-  assert.equal('awarded' in (await imported(store, fileOf(), 'Finale')), true)
+  assert.equal('awarded' in (await imported(store, fileOf(), { event: 'Finale' })), true)
   assert.equal(await pointsOf(store, 'ada@example.org'), 11)
   await checkBooks(store.db)
 })
@@ -97,11 +82,11 @@ test('an event that was taken back can be imported again', async (t) => {
 
 test('an event is the same however its letters are written', async (t) => {
   const store = await testStore(t)
-  await imported(store, fileOf(), 'Kick')
-  const again = await imported(store, fileOf(), 'KICK')
+  await imported(store, fileOf(), { event: 'Kick' })
+  const again = await imported(store, fileOf(), { event: 'KICK' })
   assert.ok('awarded' in again && again.awarded === 0)
   await store.db.updateTable('ledger').set({ source_key: null }).execute()
-  const keyless = await imported(store, fileOf(), 'kick')
+  const keyless = await imported(store, fileOf(), { event: 'kick' })
   assert.ok('awarded' in keyless && keyless.awarded === 0, 'one award of it is enough')
 })
 

@@ -5,6 +5,7 @@ import {
   importPoints,
   uploadEventCsv,
 } from '@guildhall/contracts/point-imports'
+import { transact } from '@guildhall/db/transact'
 import type { App } from '@guildhall/service/app'
 import { AppError } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
@@ -42,7 +43,7 @@ export function importRoutes(app: App, { db, now }: Deps) {
   /** Keeps a file under the id of the job that awards it. */
   async function keep(file: NewImport) {
     const id = newId()
-    await db.transaction().execute(async (trx) => {
+    await transact(db, async (trx) => {
       await trx
         .insertInto('imports')
         .values({ id, ...file, state: 'queued', result: null, created_at: now() })

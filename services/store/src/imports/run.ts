@@ -8,6 +8,7 @@ import {
   type importEventCsv,
   pointsImported,
 } from '@guildhall/contracts/point-imports'
+import { transact } from '@guildhall/db/transact'
 import { AppError } from '@guildhall/service/errors'
 import type { z } from 'zod'
 import type { Db, Trx } from '../db.ts'
@@ -29,7 +30,7 @@ export async function runImport(deps: Deps, run_id: string, sent: Sent) {
   const file = (await importById(db, run_id)) ?? (await keepSent(deps, run_id, sent))
   if (file.state !== 'queued') return file.result && countsOf(file.result)
   const read = readAttendance(file.content ?? '')
-  const result = await db.transaction().execute((trx) => finish(trx, file, read, deps.now()))
+  const result = await transact(db, (trx) => finish(trx, file, read, deps.now()))
   return result && countsOf(result)
 }
 

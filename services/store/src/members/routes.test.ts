@@ -8,13 +8,9 @@ import {
   putPointsUser,
 } from '@guildhall/contracts/points'
 import { memberLogin } from '@guildhall/contracts/store-members'
-import { at, madeMember, officer, site, testStore } from '../testing.ts'
+import { at, codeOf, madeMember, officer, site, testStore } from '../testing.ts'
 
 const ADA = 'ada@example.org'
-const codeOf = ({ status, body }: { status: number; body: unknown }) => [
-  status,
-  (body as { code?: string }).code,
-]
 
 test('officers add, change and find members by email, id and username', async (t) => {
   const { as } = await testStore(t)

@@ -3,7 +3,17 @@ import { test } from 'node:test'
 import { deleteOrder, getOrder, listMyOrders, listOrders } from '@guildhall/contracts/store-orders'
 import { getProduct } from '@guildhall/contracts/store-products'
 import { sql } from 'kysely'
-import { anyone, at, award, CHAT, inChat, officer, type TestStore, testStore } from '../testing.ts'
+import {
+  anyone,
+  at,
+  award,
+  CHAT,
+  codeOf,
+  inChat,
+  officer,
+  type TestStore,
+  testStore,
+} from '../testing.ts'
 
 /** Orders of the chat user, every third one cancelled. */
 async function madeOrders(store: TestStore, count: number) {
@@ -14,10 +24,6 @@ async function madeOrders(store: TestStore, count: number) {
     from generate_series(1, ${count}::int) n
   `.execute(store.db)
 }
-const refusal = ({ status, body }: { status: number; body: object }) => [
-  status,
-  'code' in body ? body.code : undefined,
-]
 
 test('a list of orders has a hundred, five hundred at most, and the older ones before an id', async (t) => {
   const store = await testStore(t)
@@ -36,7 +42,7 @@ test('a list of orders has a hundred, five hundred at most, and the older ones b
   const mine = await store.as(inChat()).call(listMyOrders, at())
   assert.ok(mine.status === 200 && mine.body.length === 100)
   const tooMany = await store.as(officer()).call(listOrders, { ...at(), query: { limit: '501' } })
-  assert.deepEqual(refusal(tooMany), [400, 'request.invalid'])
+  assert.deepEqual(codeOf(tooMany), [400, 'request.invalid'])
 })
 
 test('a list of one status holds no other', async (t) => {
@@ -61,10 +67,10 @@ test('a number that no order can have is not found, and what is no number and no
   const by = store.as(officer())
   for (const id of ['0', '7', '2147483648', '99999999999', '9'.repeat(40)]) {
     const params = { org: 'org1', id }
-    assert.deepEqual(refusal(await by.call(getOrder, { params })), [404, 'order.not_found'], id)
-    assert.deepEqual(refusal(await by.call(deleteOrder, { params })), [404, 'order.not_found'], id)
+    assert.deepEqual(codeOf(await by.call(getOrder, { params })), [404, 'order.not_found'], id)
+    assert.deepEqual(codeOf(await by.call(deleteOrder, { params })), [404, 'order.not_found'], id)
     const product = await store.as(anyone()).call(getProduct, { params })
-    assert.deepEqual(refusal(product), [404, 'product.not_found'], id)
+    assert.deepEqual(codeOf(product), [404, 'product.not_found'], id)
   }
   const wrong = await by.call(getOrder, { params: { org: 'org1', id: 'abc' } })
   assert.ok(wrong.status === 400)

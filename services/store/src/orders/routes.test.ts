@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { getMyPoints, getWallet } from '@guildhall/contracts/store-members'
+import { getMyPoints } from '@guildhall/contracts/store-members'
 import {
   cancelMyOrder,
   checkout,
@@ -14,48 +14,34 @@ import {
   putOrder,
 } from '@guildhall/contracts/store-orders'
 import { getProduct, putProduct } from '@guildhall/contracts/store-products'
+import { until } from '@guildhall/service/testing'
 import { sql } from 'kysely'
 import {
   anyone,
   at,
   award,
+  balanceOf,
   CHAT,
   codeOf,
   idIn,
   inChat,
-  madeMember,
   madeProduct,
   officer,
   platform,
   site,
+  stocked,
   type TestStore,
-  testStore,
 } from '../testing.ts'
-import { checkBooks } from '../testing-books.ts'
+import { checkBooks, somebodyWaits } from '../testing-books.ts'
 
 const ADA = 'ada@example.org'
-async function stocked(t: Parameters<typeof testStore>[0], env = {}) {
-  const store = await testStore(t, env)
-  await madeMember(store, ADA, 100)
-  const product = await madeProduct(store, { price: 10, stock: 5 })
-  const buy = (body: object = {}) =>
-    store.as(site(ADA)).call(checkout, {
-      ...at(),
-      body: { items: [{ product_id: product.id, quantity: 2 }], ...body },
-    })
-  return { ...store, product, buy }
-}
 const stockOf = async ({ as }: Pick<TestStore, 'as'>, id: number) => {
   const reply = await as(anyone()).call(getProduct, idIn(id))
   return reply.status === 200 ? reply.body.stock : undefined
 }
-const balanceOf = async ({ as }: Pick<TestStore, 'as'>) => {
-  const reply = await as(site(ADA)).call(getWallet, { params: { org: 'org1', email: ADA } })
-  return reply.status === 200 ? reply.body.total_points : undefined
-}
 
 test('a checkout costs what the catalog says, and answers the order and what is left', async (t) => {
-  const store = await stocked(t)
+  const store = await stocked(t, ADA)
   const placed = await store.buy({ message: 'size M', total_amount: 20 })
   assert.ok(placed.status === 201)
   const { id, order, points_deducted, balance } = placed.body
@@ -81,7 +67,7 @@ test('a checkout costs what the catalog says, and answers the order and what is 
 })
 
 test('what cannot be sold is refused, and nothing is written', async (t) => {
-  const store = await stocked(t)
+  const store = await stocked(t, ADA)
   const id = store.product.id
   const dear = await madeProduct(store, { price: 1000 })
   const foreign = await madeProduct(store, { org: 2 })
@@ -104,13 +90,13 @@ test('what cannot be sold is refused, and nothing is written', async (t) => {
   ] as const
   for (const [body, status, code] of refused)
     assert.deepEqual(codeOf(await store.buy(body)), [status, code])
-  assert.deepEqual([await balanceOf(store), await stockOf(store, id)], [100, 5])
+  assert.deepEqual([await balanceOf(store, ADA), await stockOf(store, id)], [100, 5])
   const orders = await store.as(officer()).call(listOrders, at())
   assert.deepEqual(orders.body, [])
 })
 
 test('in report mode other prices are let through, and the catalog’s are charged', async (t) => {
-  const store = await stocked(t, { ACCESS_ENFORCE: 'false' })
+  const store = await stocked(t, ADA, { ACCESS_ENFORCE: 'false' })
   const placed = await store.buy({ total_amount: 1 })
   assert.ok(placed.status === 201)
   assert.equal(placed.body.points_deducted, 20)
@@ -128,7 +114,7 @@ const MOVES: [OrderStatus[], OrderStatus, boolean][] = [
   [['cancelled'], 'pending', false],
 ]
 test('an order moves as it may and gives back what a cancelled one cost, once', async (t) => {
-  const store = await stocked(t)
+  const store = await stocked(t, ADA)
   const by = store.as(officer())
   for (const [before, to, allowed] of MOVES) {
     const placed = await store.buy()
@@ -140,7 +126,7 @@ test('an order moves as it may and gives back what a cancelled one cost, once', 
     assert.deepEqual(codeOf(moved), allowed ? [200, undefined] : [409, 'order.status'], where)
     await by.call(deleteOrder, { ...idIn(id), query: { refund: 'true' } })
     assert.equal((await by.call(getOrder, idIn(id))).status, 404)
-    assert.equal(await balanceOf(store), 100, where)
+    assert.equal(await balanceOf(store, ADA), 100, where)
     await checkBooks(store.db)
     const { stock } =
       (await store.db.selectFrom('products').select('stock').executeTakeFirst()) ?? {}
@@ -158,7 +144,7 @@ test('an order moves as it may and gives back what a cancelled one cost, once', 
 })
 
 test('ten cancels at once give back once', async (t) => {
-  const store = await stocked(t)
+  const store = await stocked(t, ADA)
   await award(store, CHAT, 50)
   const body = { items: [{ product_id: store.product.id, quantity: 1 }] }
   const placed = await store.as(inChat()).call(placeMyOrder, { ...at(), body })
@@ -184,7 +170,7 @@ test('ten cancels at once give back once', async (t) => {
 })
 
 test('a member cancels only what is pending, and an order that goes on keeps its points', async (t) => {
-  const store = await stocked(t)
+  const store = await stocked(t, ADA)
   await award(store, CHAT, 50)
   const body = { items: [{ product_id: store.product.id, quantity: 1 }] }
   const placed = await store.as(inChat()).call(placeMyOrder, { ...at(), body })
@@ -200,7 +186,7 @@ test('a member cancels only what is pending, and an order that goes on keeps its
 })
 
 test('what an order is already is not written again', async (t) => {
-  const store = await stocked(t)
+  const store = await stocked(t, ADA)
   const placed = await store.buy()
   assert.ok(placed.status === 201)
   const put = () =>
@@ -219,7 +205,7 @@ test('what an order is already is not written again', async (t) => {
 })
 
 test('a price that changes meanwhile is charged as it is when the product is locked', async (t) => {
-  const store = await stocked(t)
+  const store = await stocked(t, ADA)
   const { id } = store.product
   const items = [{ product_id: id, quantity: 1 }]
   const prices = Array.from({ length: 10 }, (_, n) => 1 + n)
@@ -236,8 +222,22 @@ test('a price that changes meanwhile is charged as it is when the product is loc
   await checkBooks(store.db)
 })
 
+test('a checkout that waits for a new price is charged it, and is not refused', async (t) => {
+  const store = await stocked(t, ADA)
+  const { db } = store
+  const [buying] = await db.transaction().execute(async (trx) => {
+    await trx.updateTable('products').set({ price: 25 }).execute()
+    const started = [store.buy()]
+    await until(() => somebodyWaits(db))
+    return started
+  })
+  const placed = await buying
+  assert.ok(placed?.status === 201)
+  assert.deepEqual([placed.body.points_deducted, placed.body.balance], [50, 50])
+})
+
 test('a removed order gives nothing back unless it is asked', async (t) => {
-  const store = await stocked(t)
+  const store = await stocked(t, ADA)
   const by = store.as(officer())
   for (const [refund, refunded, balance] of [
     ['false', 0, 80],
@@ -247,14 +247,14 @@ test('a removed order gives nothing back unless it is asked', async (t) => {
     assert.ok(placed.status === 201)
     const gone = await by.call(deleteOrder, { ...idIn(placed.body.id), query: { refund } })
     assert.deepEqual(gone.body, { deleted: true, refunded })
-    assert.equal(await balanceOf(store), balance)
+    assert.equal(await balanceOf(store, ADA), balance)
     assert.equal((await by.call(deleteOrder, idIn(placed.body.id))).status, 404)
   }
   await checkBooks(store.db)
 })
 
 test('orders come in parts where a client asks for them', async (t) => {
-  const store = await stocked(t)
+  const store = await stocked(t, ADA)
   for (let n = 0; n < 3; n++)
     await store.buy({ items: [{ product_id: store.product.id, quantity: 1 }] })
   const by = store.as(officer())

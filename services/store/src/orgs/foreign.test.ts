@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { getImport, uploadEventCsv } from '@guildhall/contracts/point-imports'
+import { getImport } from '@guildhall/contracts/point-imports'
 import {
   assignPoints,
   deletePoints,
@@ -20,7 +20,6 @@ import {
   putOrder,
 } from '@guildhall/contracts/store-orders'
 import { deleteProduct, getProduct, putProduct } from '@guildhall/contracts/store-products'
-import { until } from '@guildhall/service/testing'
 import {
   anyone,
   at,
@@ -34,12 +33,13 @@ import {
   type TestStore,
   testStore,
 } from '../testing.ts'
+import { imported } from '../testing-imports.ts'
 
 const ADA = 'ada@example.org'
+const FILE = `Email,Checked-In Date\n${ADA},2026-10-01`
 
 /** What org 1 has of everything that can be named, and org 2 has nothing of. */
 async function belongings(store: TestStore) {
-  const by = store.as(officer())
   const { id: member } = await madeMember(store, ADA, 50)
   const login = { email: ADA, username: 'ada' }
   await store.as(site(ADA)).call(memberLogin, { ...at(), body: login })
@@ -47,18 +47,9 @@ async function belongings(store: TestStore) {
   const items = [{ product_id: product.id, quantity: 1 }]
   const order = await store.as(site(ADA)).call(checkout, { ...at(), body: { items } })
   assert.ok(order.status === 201)
-  const file = [new File([`Email,Checked-In Date\n${ADA},2026-10-01`], 'attendance.csv')]
-  const sent = await by.call(uploadEventCsv, {
-    ...at(),
-    body: { file, event_name: 'Talk', event_points: '5' },
-  })
-  assert.ok(sent.status === 202)
-  const params = { org: 'org1', job_id: sent.body.job_id }
-  await until(async () => {
-    const { body } = await by.call(getImport, { params })
-    return 'state' in body && body.state === 'done'
-  })
-  return { member, product: product.id, order: order.body.id, import: sent.body.job_id, items }
+  await imported(store, FILE, { event: 'Talk' })
+  const { id } = await store.db.selectFrom('imports').select('id').executeTakeFirstOrThrow()
+  return { member, product: product.id, order: order.body.id, import: id, items }
 }
 
 /** All that the org's officers could see. */
@@ -69,7 +60,15 @@ const rowsOf = async ({ db }: TestStore) => {
   )
 }
 
-test('nothing of another org can be seen or changed, by any route that names a thing', async (t) => {
+/** Nobody else can lock a row while `work` runs: who tries waits, and fails after half a minute. */
+const whileLocked = ({ db }: TestStore, work: () => Promise<void>) =>
+  db.transaction().execute(async (trx) => {
+    for (const table of ['memberships', 'orders', 'products'] as const)
+      await trx.selectFrom(table).select('id').forUpdate().execute()
+    await work()
+  })
+
+test('nothing of another org can be seen, locked or changed, by any route that names a thing', async (t) => {
   const store = await testStore(t)
   const own = await belongings(store)
   const before = await rowsOf(store)
@@ -102,12 +101,14 @@ test('nothing of another org can be seen or changed, by any route that names a t
     [checkout, () => store.as(site(ADA, 2)).call(checkout, { ...at(2), body: own })],
     [placeMyOrder, () => store.as(inChat(CHAT, 2)).call(placeMyOrder, { ...at(2), body: own })],
   ] as const
-  for (const [route, call] of tried) {
-    const { status } = await call()
-    assert.equal(status, 404, `${route.method} ${route.url}`)
-  }
-  const everything = await by.call(deletePoints, { ...at(2), body: { event: 'Talk' } })
-  assert.deepEqual(everything.body, { deleted: 0 })
+  await whileLocked(store, async () => {
+    for (const [route, call] of tried) {
+      const { status } = await call()
+      assert.equal(status, 404, `${route.method} ${route.url}`)
+    }
+    const everything = await by.call(deletePoints, { ...at(2), body: { event: 'Talk' } })
+    assert.deepEqual(everything.body, { deleted: 0 })
+  })
   assert.deepEqual((await by.call(listOrders, at(2))).body, [])
   const listed = await by.call(listPointsUsers, at(2))
   assert.deepEqual(listed.body, { users: [], next_cursor: null })
@@ -124,5 +125,19 @@ test('nothing of another org can be seen or changed, by any route that names a t
   assert.deepEqual(
     untried.map(({ name }) => name),
     [],
+  )
+})
+
+test('an attendance file awards the members of its own org alone, whoever knows the same emails', async (t) => {
+  const store = await testStore(t)
+  await belongings(store)
+  const before = await rowsOf(store)
+  const there = await imported(store, FILE, { event: 'Talk', org: 2 })
+  assert.ok('awarded' in there)
+  assert.deepEqual([there.awarded, there.created], [1, 1])
+  const after = await rowsOf(store)
+  assert.deepEqual(
+    after.map((rows) => rows.filter(({ org_id }) => org_id === 1)),
+    before,
   )
 })

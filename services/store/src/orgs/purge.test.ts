@@ -55,12 +55,28 @@ test('a purge leaves nobody’s name in kept answers, nor a file that an operato
     assert.equal((await buyer.call(checkout, { ...at(org), body })).status, 201)
   }
   const file_content = 'Email,Checked-In Date\neve@example.org,2026-10-01'
-  const args = { org_prefix: 'org1', event_name: 'Talk', event_points: '5', file_content }
-  await ask(bus, startJob('store'), { id: newId(), job: importEventCsv.name, args })
-  const runs = () => store.db.selectFrom('job_runs').select(['state', 'args', 'result']).execute()
-  await until(async () => (await runs())[0]?.state === 'done')
+  for (const org_prefix of ['org1', 'org2']) {
+    const args = { org_prefix, event_name: 'Talk', event_points: '5', file_content }
+    await ask(bus, startJob('store'), { id: newId(), job: importEventCsv.name, args })
+  }
+  const runs = () =>
+    store.db
+      .selectFrom('job_runs as r')
+      .innerJoin('imports as i', 'i.id', 'r.id')
+      .select(['org_id', 'r.state', 'args', 'r.result'])
+      .orderBy('org_id')
+      .execute()
+  const [, kept] = await until(async () => {
+    const found = await runs()
+    return found.length === 2 && found.every(({ state }) => state === 'done') && found
+  })
+  assert.ok(kept?.result)
+  const first = store.db.selectFrom('imports').select('id').where('org_id', '=', 1)
+  const { id } = await first.executeTakeFirstOrThrow()
   await ask(store.auth, purgeOrgOf('store'), { org_id: 1 })
-  assert.deepEqual(await runs(), [{ state: 'done', args: {}, result: null }])
+  assert.deepEqual(await runs(), [kept])
+  const purged = store.db.selectFrom('job_runs').select(['args', 'result']).where('id', '=', id)
+  assert.deepEqual(await purged.execute(), [{ args: {}, result: null }])
   const keys = await store.db.selectFrom('idempotency_keys').select('key').execute()
   assert.deepEqual(keys, [{ key: 'key-2' }])
 })

@@ -4,6 +4,7 @@ import type { AuditEvent } from '@guildhall/contracts/event'
 import {
   createPointsUser,
   deletePoints,
+  getLeaderboard,
   getUserPoints,
   listPointsUsers,
   putPointsUser,
@@ -24,6 +25,7 @@ import {
   inChat,
   madeMember,
   madeProduct,
+  OFFICER,
   officer,
   platform,
   site,
@@ -31,6 +33,7 @@ import {
   testStore,
 } from '../testing.ts'
 import { checkBooks } from '../testing-books.ts'
+import { imported } from '../testing-imports.ts'
 
 const ADA = 'ada@example.org'
 const walletOf = async ({ as }: TestStore, email: string, org = 1, who = site(email, org)) => {
@@ -218,6 +221,9 @@ test('a member who is linked is known by the email that they proved', async (t) 
     const found = await store.as(officer(org)).call(getUserPoints, { params })
     assert.ok(found.status === 200)
     assert.deepEqual([found.body.total_points, found.body.user.email], [points, ADA])
+    const board = await store.as(platform(OFFICER, org)).call(getLeaderboard, at(org))
+    assert.ok(board.status === 200)
+    assert.equal(board.body[0]?.identifier, ADA)
   }
   await award(store, ADA, 10)
   const { id } = await madeProduct(store, { price: 5 })
@@ -234,6 +240,12 @@ test('a member who is linked is known by the email that they proved', async (t) 
   assert.deepEqual(codeOf(twice), [409, 'member.email_taken'])
   const taken = await by.call(deletePoints, { ...at(), body: { event: 'Start', user_email: ADA } })
   assert.deepEqual(codeOf(taken), [409, 'points.insufficient'])
+  const unnoted = { params: { org: 'org1', identifier: ADA }, body: { email: null } }
+  const changed = await by.call(putPointsUser, unnoted)
+  assert.ok(changed.status === 200)
+  assert.equal(changed.body.user.email, ADA)
+  const still = await by.call(getOrder, { params: { org: 'org1', id: ADA } })
+  assert.deepEqual(still.body, [placed.body.order])
 })
 
 test('who proved an email comes before whom an officer noted under it', async (t) => {
@@ -254,4 +266,6 @@ test('who proved an email comes before whom an officer noted under it', async (t
   })
   await award(store, ADA, 40)
   assert.deepEqual([await pointsOf(store), await pointsOf(store, '20003')], [41, 2])
+  await imported(store, `Email,Checked-In Date\n${ADA},2026-10-01`)
+  assert.deepEqual([await pointsOf(store), await pointsOf(store, '20003')], [46, 2])
 })

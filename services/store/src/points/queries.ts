@@ -56,6 +56,9 @@ export async function entriesOf(
   return rows.map(({ created_at, ...row }) => ({ ...row, timestamp: created_at.toISOString() }))
 }
 
+/** An event is the same however its letters are written, as in attendance files. */
+const sameEvent = (event: string) => sql<boolean>`lower(event) = lower(${event})`
+
 /**
  * Takes back what officers gave for an event, from all members or one: from those who have it when they are
  * locked, by id. Under `holdPeople`, so that none of them is joined with another in between.
@@ -68,7 +71,7 @@ export async function deleteEvent(
     .selectFrom('ledger')
     .select('membership')
     .where('org_id', '=', org_id)
-    .where('event', '=', event)
+    .where(sameEvent(event))
     .where('kind', 'in', GIVEN)
   if (membership !== undefined) holders = holders.where('membership', '=', membership)
   const locked = await trx
@@ -82,7 +85,7 @@ export async function deleteEvent(
   const { numDeletedRows } = await trx
     .deleteFrom('ledger')
     .where('org_id', '=', org_id)
-    .where('event', '=', event)
+    .where(sameEvent(event))
     .where('kind', 'in', GIVEN)
     .where('membership', '=', sql<string>`any(${ids}::uuid[])`)
     .executeTakeFirst()

@@ -5,6 +5,7 @@ import { checkout } from '@guildhall/contracts/store-orders'
 import {
   at,
   award,
+  balanceOf,
   CHAT,
   codeOf,
   madeMember,
@@ -70,6 +71,17 @@ test('a chat user on the server can be awarded at once, and who is not on it can
   assert.deepEqual(codeOf(gone), [404, 'member.not_found'])
   const both = { chat_user_id: CHAT, user_identifier: ADA, points: 1, event: 'x' }
   assert.equal((await store.as(officer()).call(assignPoints, { ...at(), body: both })).status, 400)
+})
+
+test('an event is taken back however its letters are written', async (t) => {
+  const store = await testStore(t)
+  await madeMember(store, ADA)
+  const by = store.as(officer())
+  for (const event of ['Kürbisfest', 'KÜRBISFEST', 'Kürbis'])
+    await by.call(assignPoints, { ...at(), body: { user_identifier: ADA, points: 5, event } })
+  const taken = await by.call(deletePoints, { ...at(), body: { event: 'kürbisfest' } })
+  assert.deepEqual(taken.body, { deleted: 2 })
+  assert.equal(await balanceOf(store, ADA), 5)
 })
 
 test('one Idempotency-Key sent ten times at once awards once', async (t) => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { getWallet } from '@guildhall/contracts/store-members'
-import { checkout, getOrder, putOrder } from '@guildhall/contracts/store-orders'
+import { getOrder, putOrder } from '@guildhall/contracts/store-orders'
 import {
   createProduct,
   deleteProduct,
@@ -10,39 +9,12 @@ import {
   listProducts,
   putProduct,
 } from '@guildhall/contracts/store-products'
-import {
-  anyone,
-  at,
-  inChat,
-  madeMember,
-  madeProduct,
-  officer,
-  site,
-  type TestStore,
-  testStore,
-} from '../testing.ts'
+import { anyone, at, balanceOf, idIn, inChat, officer, stocked } from '../testing.ts'
 
 const ADA = 'ada@example.org'
-const idIn = (id: number, org = 1) => ({ params: { org: `org${org}`, id: String(id) } })
-
-async function stocked(t: Parameters<typeof testStore>[0]) {
-  const store = await testStore(t)
-  await madeMember(store, ADA, 100)
-  const product = await madeProduct(store, { price: 10, stock: 5 })
-  const buy = (body: object = {}) =>
-    store.as(site(ADA)).call(checkout, {
-      ...at(),
-      body: { items: [{ product_id: product.id, quantity: 2 }], ...body },
-    })
-  return { ...store, product, buy }
-}
-const balanceOf = async ({ as }: Pick<TestStore, 'as'>) => {
-  const reply = await as(site(ADA)).call(getWallet, { params: { org: 'org1', email: ADA } })
-  return reply.status === 200 ? reply.body.total_points : undefined
-}
 
 test('products are added, changed and removed, and orders keep what they were', async (t) => {
-  const store = await stocked(t)
+  const store = await stocked(t, ADA)
   const by = store.as(officer())
   const empty = { name: 'None', price: 1, stock: 0 }
   assert.equal((await by.call(createProduct, { ...at(), body: empty })).status, 400)
@@ -75,5 +47,5 @@ test('products are added, changed and removed, and orders keep what they were', 
     body: { status: 'cancelled' },
   })
   assert.equal(cancelled.status, 200)
-  assert.equal(await balanceOf(store), 100)
+  assert.equal(await balanceOf(store, ADA), 100)
 })

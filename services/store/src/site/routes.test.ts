@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getMemberProfile, getWallet, memberLogin } from '@guildhall/contracts/store-members'
-import { at, award, madeMember, platform, site, testStore } from '../testing.ts'
+import { at, award, codeOf, madeMember, platform, site, testStore } from '../testing.ts'
 
 const ADA = 'ada@example.org'
-const codeOf = ({ status, body }: { status: number; body: unknown }) => [
-  status,
-  (body as { code?: string }).code,
-]
 
 test('a member signs in by their own email alone, and fills only what is empty', async (t) => {
   const store = await testStore(t)
