@@ -34,9 +34,9 @@ export async function trendsOf(db: Db, orgId: number, since: string, now: Date) 
   const { rows } = await sql<DayCount>`
     with parts as (
       select day, started, extract(epoch from
-        least(stop_at, day + interval '1 day', ${now}) - greatest(start_at, day)) / 3600 as hours
+        least(stop_at, day + interval '24 hours', ${now}) - greatest(start_at, day)) / 3600 as hours
       from sessions join pods on pods.id = sessions.pod, lateral generate_series(
-        date_trunc('day', greatest(start_at, ${since}::timestamptz), 'UTC'), stop_at, interval '1 day') as day
+        date_trunc('day', greatest(start_at, ${since}::timestamptz), 'UTC'), stop_at, interval '24 hours') as day
       where org_id = ${orgId} and not removed and start_at < ${now} and stop_at > ${since}
     )
     select to_char(day at time zone 'UTC', 'YYYY-MM-DD') as date,
@@ -56,8 +56,8 @@ export async function problemsOf(db: Db, orgId: number, now: Date): Promise<Prob
       select * from deployments where app = apps.id order by id desc limit 1
     ) as latest on latest.state = 'failed' where org_id = ${orgId})
     union all
-    (select 'session', sessions.id::text, 'The pod ' || pods.name || ' did not start for the session '
-      || sessions.title || '; its start, and the pod host, tell why', start_at
+    (select 'session', sessions.id::text, 'The pod ' || pods.name || ' has not started for the session '
+      || sessions.title || ': start it by hand to see why', start_at
     from sessions join pods on pods.id = sessions.pod
     where org_id = ${orgId} and not started and not removed
       and start_at < ${now}::timestamptz - make_interval(mins => ${LATE_MINUTES})
