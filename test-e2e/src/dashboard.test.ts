@@ -6,6 +6,7 @@ import { listJobs, retryJob } from '@guildhall/contracts/job-runs'
 import { useTool } from '@guildhall/contracts/mcp'
 import { listNotifications, resolveNotifications } from '@guildhall/contracts/notifications'
 import { assignPoints } from '@guildhall/contracts/points'
+import type { Scope } from '@guildhall/contracts/tokens'
 import { getTrends, seriesKeys } from '@guildhall/contracts/trends'
 import { people } from '@guildhall/sandbox/demo'
 import type { ChatWebhook } from '@guildhall/sandbox/world'
@@ -78,9 +79,15 @@ test('an officer sees at a glance what the org has, what happened and what does 
   const activity = await officer.call(listActivity, { params, query: { limit: '500' } })
   assert.ok(activity.status === 200 && activity.body.activity.length > 1)
 
-  const agent = stack.as((await stack.machineToken(access_token, ['org:read'])).token)
-  for (const name of ['org.overview', 'org.trends']) {
+  const toldTo = async (name: string, ...scopes: Scope[]) => {
+    const agent = stack.as((await stack.machineToken(access_token, scopes)).token)
     const told = await agent.call(useTool, { params: { name }, body: {} })
-    assert.equal(told.status, 200, JSON.stringify(told.body))
+    assert.ok(told.status === 200 && 'result' in told.body, JSON.stringify(told.body))
+    return told.body.result as { activity: unknown[]; jobs: unknown[] }
   }
+  await toldTo('org.trends', 'org:read')
+  const { activity: none, jobs: noJobs } = await toldTo('org.overview', 'org:read')
+  assert.deepEqual([none, noJobs], [[], []])
+  const more = await toldTo('org.overview', 'org:read', 'activity:read')
+  assert.ok(more.activity.length > 0 && more.jobs.length > 0)
 })

@@ -96,8 +96,12 @@ export const getOverview = route({
         tokens: shown(shape.tokens),
       }),
       problems: z.array(Notification).describe('The open notifications'),
-      activity: z.array(AuditEntry).describe('The newest audit lines'),
-      jobs: z.array(JobRun).describe('The newest runs of jobs'),
+      activity: z
+        .array(AuditEntry)
+        .describe('The newest audit lines; none for tokens without activity:read'),
+      jobs: z
+        .array(JobRun)
+        .describe('The newest runs of jobs; none for tokens without activity:read'),
       generated_at: Instant,
     }),
   },

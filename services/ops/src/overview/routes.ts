@@ -13,7 +13,8 @@ const FIRST = { before: undefined, limit: SHOWN }
 
 export function overviewRoutes(app: App, deps: Deps) {
   const { db, now } = deps
-  app.implement(getOverview, async ({ org }) => {
+  app.implement(getOverview, async ({ org, caller }) => {
+    const seesActivity = caller.kind !== 'machine' || caller.scopes.includes('activity:read')
     const [sections, { notifications }, activity, { runs }] = await Promise.all([
       sectionsOf(deps, org),
       notificationsOf(deps, org),
@@ -26,8 +27,8 @@ export function overviewRoutes(app: App, deps: Deps) {
       modules: [...modules],
       sections,
       problems: notifications.filter(({ resolved_at }) => resolved_at === null),
-      activity,
-      jobs: runs,
+      activity: seesActivity ? activity : [],
+      jobs: seesActivity ? runs : [],
       generated_at: now().toISOString(),
     }
   })
