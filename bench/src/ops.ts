@@ -6,6 +6,7 @@ import { connectBus } from '@guildhall/bus/connect'
 import { getOverview } from '@guildhall/contracts/dashboard'
 import { auditSubject } from '@guildhall/contracts/event'
 import { listOrgAudit } from '@guildhall/contracts/ops'
+import { getTrends } from '@guildhall/contracts/trends'
 import { people } from '@guildhall/sandbox/demo'
 import { newId } from '@guildhall/service/id'
 import { createLog } from '@guildhall/service/log'
@@ -14,6 +15,7 @@ import { type Client, clientOf, orgIdOf, signIn } from '@guildhall/test-e2e/peop
 import { child, end, quantile } from './children.ts'
 
 const OVERVIEWS = 300
+const TRENDS = 50
 const WARM_UP = 30
 const EVENTS_PER_SECOND = 500
 const SECONDS = 20
@@ -33,8 +35,9 @@ export async function benchOps() {
   try {
     const officer = clientOf(url, (await signIn(url, people.officer)).access_token)
     const overviews = await measureOverviews(officer)
+    const trends = await measureTrends(officer)
     const events = await measureEvents(officer, settings)
-    print(overviews, events)
+    print(overviews, trends, events)
   } finally {
     await end(stack.process)
     await rm(home, { recursive: true, force: true })
@@ -52,6 +55,19 @@ async function measureOverviews(officer: Client): Promise<number[]> {
     )
     if (silent.length > 0) throw new Error(`Not every service answered: ${silent.join(', ')}`)
     if (n >= 0) took.push(performance.now() - began)
+  }
+  return took
+}
+
+async function measureTrends(officer: Client): Promise<number[]> {
+  const took: number[] = []
+  while (took.length < TRENDS) {
+    const began = performance.now()
+    const query = { days: '90' }
+    const reply = await officer.call(getTrends, { params: { org: 'demo' }, query })
+    if (reply.status !== 200) throw new Error(`The trends answered ${reply.status}`)
+    if (reply.body.unavailable.length > 0) throw new Error(`No ${reply.body.unavailable.join()}`)
+    took.push(performance.now() - began)
   }
   return took
 }
@@ -114,13 +130,18 @@ async function countStored(officer: Client, orgId: number): Promise<number> {
   return count
 }
 
-function print(took: number[], events: Awaited<ReturnType<typeof measureEvents>>) {
+function print(
+  took: number[],
+  trends: number[],
+  events: Awaited<ReturnType<typeof measureEvents>>,
+) {
   const ms = (share: number) => `${quantile(took, share).toFixed(1)} ms`
   const line = (...cells: unknown[]) => console.log(`| ${cells.join(' | ')} |`)
   console.log(`${cpus()[0]?.model}, ${cpus().length} cores, Node ${process.versions.node}\n`)
   line('what', 'measured')
   line('---', '---')
   line(`overview, every service asked, ${took.length} times: p50 / p99`, `${ms(0.5)} / ${ms(0.99)}`)
+  line('trends of 90 days: p50', `${quantile(trends, 0.5).toFixed(1)} ms`)
   line('audit events sent a second', events.perSecond.toFixed(0))
   line('sent / stored', `${events.sent} / ${events.stored}`)
   line('not stored yet, at the end of each second', events.lags.join(' '))
