@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { answer } from './calls.ts'
 import type { Bus } from './connect.ts'
 import { consume } from './consume.ts'
+import { answerHistoryCalls, shownRun } from './job-history.ts'
 import { audit, deadLetter, enqueue, queued } from './outbox.ts'
 import type { BusTables } from './tables.ts'
 
@@ -65,6 +66,7 @@ export async function runJobs<T extends BusTables>(
 ) {
   const db = database as unknown as Db<BusTables>
   answerJobCalls(bus, db, handlers)
+  answerHistoryCalls(bus, db, handlers)
   await Promise.all(
     handlers.map((handler) =>
       consume(
@@ -125,11 +127,19 @@ function argsOf(job: Job, args: unknown) {
   throw new AppError('invalid', 'job.invalid', `${job.name}: ${said.join('; ')}`)
 }
 
+const unstarted = { started_at: null, finished_at: null, error: null, result: null }
+
+/** The org whose officers see the run. Arguments of the command line are texts. */
+function orgOf(args: { org_id?: unknown }): number | null {
+  const id = Number(args.org_id)
+  return Number.isInteger(id) && id > 0 && id < 2 ** 31 ? id : null
+}
+
 async function insertRun(db: Db<BusTables>, job: Job, id: string, args: object) {
   const row = { id, job: job.name, args: JSON.stringify(args), state: 'queued' as const }
   await db
     .insertInto('job_runs')
-    .values({ ...row, started_at: null, finished_at: null, error: null, result: null })
+    .values({ ...row, ...unstarted, org_id: orgOf(args) })
     .onConflict((on) => on.column('id').doNothing())
     .execute()
 }
@@ -208,14 +218,7 @@ function answerJobCalls(bus: Bus, db: Db<BusTables>, handlers: JobHandler[]) {
 
 async function findRun(db: Db<BusTables>, id: string): Promise<JobRun | null> {
   const row = await db.selectFrom('job_runs').selectAll().where('id', '=', id).executeTakeFirst()
-  if (!row) return null
-  const { args, queued_at, started_at, finished_at, ...rest } = row
-  return {
-    ...rest,
-    queued_at: queued_at.toISOString(),
-    started_at: started_at?.toISOString() ?? null,
-    finished_at: finished_at?.toISOString() ?? null,
-  }
+  return row ? shownRun(row) : null
 }
 
 /** Finished runs are kept so long. */

@@ -23,6 +23,8 @@ export interface BusTables {
     finished_at: Date | null
     error: string | null
     result: ColumnType<unknown, string | null, string | null>
+    /** Where the arguments name an org. */
+    org_id: number | null
   }
   idempotency_keys: {
     caller: string

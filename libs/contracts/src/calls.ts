@@ -7,12 +7,15 @@ import * as auth from './auth.ts'
 import * as calendar from './calendar.ts'
 import type { Call } from './call.ts'
 import * as compute from './compute.ts'
+import * as dashboard from './dashboard.ts'
 import * as embeddings from './embeddings.ts'
 import type { Job } from './job.ts'
+import * as jobRuns from './job-runs.ts'
 import * as knowledge from './knowledge.ts'
 import * as knowledgeCrawls from './knowledge-crawls.ts'
 import * as knowledgeSettings from './knowledge-settings.ts'
 import * as members from './members.ts'
+import * as notifications from './notifications.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
 import * as packFeeds from './pack-feeds.ts'
@@ -24,6 +27,7 @@ import * as storeMembers from './store-members.ts'
 import * as tokens from './tokens.ts'
 import * as tool from './tool.ts'
 import { toolCalls } from './tools.ts'
+import * as trends from './trends.ts'
 
 const values = [
   auth,
@@ -56,6 +60,10 @@ export const calls: Call[] = [
   ...values.filter(isCall),
   ...ops.jobCalls,
   ...ops.readinessCalls,
+  ...dashboard.sectionCalls,
+  ...trends.trendCalls,
+  ...notifications.problemCalls,
+  ...jobRuns.jobRunCalls,
   ...orgs.purgeCalls,
   ...orgs.forgetCalls,
   ...secrets.secretCalls,

@@ -23,6 +23,14 @@ export const Paging = z.object({
 })
 export const nextCursor = z.string().nullable()
 
+/** What happened on one day. */
+export const DayCount = z.object({
+  date: z.iso.date().describe('A day of UTC'),
+  value: z.number(),
+  failed: z.number(),
+})
+export type DayCount = z.output<typeof DayCount>
+
 /** With what the chat platform sends a browser back (RFC 6749 §§ 4.1.2 and 4.1.2.1). */
 export const SignInReturn = z.object({
   code: z.string().max(500).optional(),

@@ -17,6 +17,8 @@ export interface Job {
   concurrency: number
   /** Runs asked for by a person are written to the audit log. */
   audited: boolean
+  /** Why a failed run cannot be run again, for whoever asks for it. */
+  once?: string
 }
 
 export const job = <const J extends Job>(contract: J): J => contract

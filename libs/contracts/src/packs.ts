@@ -205,7 +205,7 @@ export const syncCampus = route({
 export const indexPackResult = job({
   name: 'knowledge.index_pack_result',
   summary: 'Make what a live query answered a source of the org (packs.index_result)',
-  args: z.object({ result_id: z.uuid() }),
+  args: z.object({ result_id: z.uuid(), org_id: z.int().optional() }),
   attempts: 5,
   concurrency: 2,
   audited: false,

@@ -106,10 +106,13 @@ export const importEventCsv = job({
   name: 'points.import_event_csv',
   owner: 'store',
   summary: 'Award an event to whoever an attendance file of up to 60 kB says was checked in',
-  args: ImportArgs.partial(),
+  args: ImportArgs.partial().extend({
+    org_id: z.int().optional().describe('Of what an officer uploaded'),
+  }),
   attempts: 5,
   concurrency: 2,
   audited: true,
+  once: 'The file of an import that failed is deleted; send the file again',
 })
 
 export const pointsImported = audited(

@@ -11,10 +11,13 @@ import * as apps from './apps.ts'
 import * as appsDashboard from './apps-dashboard.ts'
 import * as auth from './auth.ts'
 import * as calendar from './calendar.ts'
+import * as ci from './ci.ts'
 import * as cliTokens from './cli-tokens.ts'
 import * as compute from './compute.ts'
 import * as connect from './connect.ts'
+import * as dashboard from './dashboard.ts'
 import * as integrations from './integrations.ts'
+import * as jobRuns from './job-runs.ts'
 import * as knowledge from './knowledge.ts'
 import * as knowledgeCrawls from './knowledge-crawls.ts'
 import * as knowledgeDashboard from './knowledge-dashboard.ts'
@@ -22,6 +25,7 @@ import * as knowledgeDocuments from './knowledge-documents.ts'
 import * as knowledgeSettings from './knowledge-settings.ts'
 import * as mcp from './mcp.ts'
 import * as members from './members.ts'
+import * as notifications from './notifications.ts'
 import * as ops from './ops.ts'
 import * as orgs from './orgs.ts'
 import * as packs from './packs.ts'
@@ -36,6 +40,8 @@ import * as storeOrders from './store-orders.ts'
 import * as storeProducts from './store-products.ts'
 import * as superadmin from './superadmin.ts'
 import * as tokens from './tokens.ts'
+
+import * as trends from './trends.ts'
 
 const domains = {
   auth,
@@ -74,6 +80,11 @@ const domains = {
   calendar,
   alerts,
   ops,
+  dashboard,
+  trends,
+  notifications,
+  jobRuns,
+  ci,
   mcp,
 }
 

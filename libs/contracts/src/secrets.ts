@@ -26,7 +26,7 @@ export const secrets = {
     readers: ['compute'],
     outlasts: true,
   },
-  github_token: { description: 'Token of the code host', kind: 'key', readers: ['compute'] },
+  github_token: { description: 'Token of the code host', kind: 'key', readers: ['compute', 'ops'] },
   notes_api_key: {
     description: 'API key of the notes service',
     kind: 'key',

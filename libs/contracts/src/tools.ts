@@ -11,6 +11,7 @@ import { deleteApp, deployApp, getApp, listApps, putApp, rollBackApp } from './a
 import { getOrgApp } from './apps-dashboard.ts'
 import { listEvents, syncCalendar } from './calendar.ts'
 import { actOnPod, createPod, getPod, listPods } from './compute.ts'
+import { getOverview } from './dashboard.ts'
 import { deleteSource, listSources, search } from './knowledge.ts'
 import { putCrawl, runCrawl, startReindex } from './knowledge-crawls.ts'
 import { getOrgSource, getSourceText } from './knowledge-dashboard.ts'
@@ -28,6 +29,7 @@ import { getPodSession, listPodSessions, planPodSession, removePodSession } from
 import { importPoints } from './point-imports.ts'
 import { assignPoints, getLeaderboard, getUserPoints } from './points.ts'
 import { callOf, type Tool, tool } from './tool.ts'
+import { getTrends } from './trends.ts'
 
 const AS_JSON = 'as JSON, where a line break is two, at most 1 000 000 bytes'
 
@@ -46,6 +48,8 @@ export const tools: readonly Tool[] = [
     summary: 'Name, description, modules and branding of the org',
   }),
   tool({ name: 'org.branding', scope: 'org:read', route: getBranding }),
+  tool({ name: 'org.overview', scope: 'org:read', route: getOverview }),
+  tool({ name: 'org.trends', scope: 'org:read', route: getTrends }),
   tool({
     name: 'activity.log',
     scope: 'activity:read',

@@ -65,6 +65,9 @@ export interface Repo {
   refs: Record<string, string>
   /** Texts by commit and path. */
   files: Record<string, Record<string, string>>
+  /** Runs of its workflows, as the API describes them, and how often they were asked for. */
+  runs?: object[]
+  runsAsked?: number
 }
 
 /** The one application that is registered with the chat platform, and its bot. */

@@ -1,6 +1,7 @@
 import { answer } from '@guildhall/bus/calls'
 import { findLinkedEmail, findSession, verifyIdentity } from '@guildhall/contracts/accounts'
 import { decideAccess, findSigningKeys, isRevoked, isSuperadmin } from '@guildhall/contracts/auth'
+import { tellSections } from '@guildhall/contracts/dashboard'
 import { findDisplayNames, findMembership, findOrgsOfPerson } from '@guildhall/contracts/members'
 import {
   createOrg,
@@ -21,6 +22,7 @@ import { memberOf, shown, tokenByHash, touchToken } from './machine-tokens/queri
 import { membersByIds } from './members/by-ids.ts'
 import { administeredOrgs } from './orgs/administered.ts'
 import { createOrgFrom } from './orgs/create.ts'
+import { sectionsOf } from './orgs/dashboard.ts'
 import { purgeOrgWith } from './orgs/purge.ts'
 import { everyOrg, orgById, orgByPrefix, publisherIds } from './orgs/queries.ts'
 import { orgRef, shownOrg } from './orgs/rules.ts'
@@ -72,6 +74,7 @@ export function answerCalls(deps: Deps) {
     const token = { id, name, kind, scopes, limits, expires_at, member: memberOf(row) }
     return { token: { ...token, org: orgRef(org) } }
   })
+  answerOperator(deps)
   answerWebhookCalls(deps)
   answerLimitCalls(deps)
   answer(bus, findSession, async ({ value }) => {
@@ -80,6 +83,7 @@ export function answerCalls(deps: Deps) {
     const { id, chat_user_id, username } = row
     return { session: { id, chat_user_id, username } }
   })
+  answer(bus, tellSections('auth'), ({ org_id }) => sectionsOf(db, org_id, now()))
   answer(bus, findLinkedEmail, async ({ chat_user_id }) => ({
     email: await linkedEmail(db, chat_user_id),
   }))
@@ -88,9 +92,6 @@ export function answerCalls(deps: Deps) {
     return { ...identity, valid_until: valid_until.toISOString() }
   })
 
-  answer(bus, createOrg, (wanted) => createOrgFrom(deps, wanted, OPERATOR))
-  answer(bus, listAllOrgs, async () => ({ organizations: (await everyOrg(db)).map(shownOrg) }))
-  answer(bus, purgeOrg, (wanted) => purgeOrgWith(deps, wanted, OPERATOR))
   answer(bus, listPublishers, async ({ prefixes }) => ({
     org_ids: await publisherIds(db, prefixes),
   }))
@@ -99,15 +100,22 @@ export function answerCalls(deps: Deps) {
       secrets: await openSecretsFor(reader, deps, args),
     }))
   }
-  answer(bus, switchModules, async ({ prefix, modules }) => {
-    const org = await orgByPrefix(db, prefix)
-    if (!org) throw new AppError('not_found', 'org.not_found', `There is no org ${prefix}`)
-    return { modules: await switchModulesOf(deps, org, modules, OPERATOR) }
-  })
-
   async function known(id: number) {
     const org = await orgById(db, id)
     if (!org) throw new AppError('not_found', 'org.not_found', 'There is no such org')
     return org
   }
+}
+
+/** What the operator's commands ask. */
+function answerOperator(deps: Deps) {
+  const { bus, db } = deps
+  answer(bus, createOrg, (wanted) => createOrgFrom(deps, wanted, OPERATOR))
+  answer(bus, listAllOrgs, async () => ({ organizations: (await everyOrg(db)).map(shownOrg) }))
+  answer(bus, purgeOrg, (wanted) => purgeOrgWith(deps, wanted, OPERATOR))
+  answer(bus, switchModules, async ({ prefix, modules }) => {
+    const org = await orgByPrefix(db, prefix)
+    if (!org) throw new AppError('not_found', 'org.not_found', `There is no org ${prefix}`)
+    return { modules: await switchModulesOf(deps, org, modules, OPERATOR) }
+  })
 }

@@ -6,6 +6,7 @@ import {
   Port,
   PostgresUrl,
   readSettings,
+  WebUrl,
 } from '@guildhall/service/config'
 import { Cron } from 'croner'
 import { z } from 'zod'
@@ -18,6 +19,8 @@ export const Settings = z.object({
   OPS_DATABASE_URL: PostgresUrl.optional().describe(
     "ops' own role and schema; else made from DATABASE_URL",
   ),
+  CODEHOST_API_URL: WebUrl.default('https://api.github.com').describe('API of the code host'),
+  CODEHOST_TOKEN: z.string().optional().describe('Token of the code host, for public repositories'),
   CALENDAR_SYNC_CRON: z
     .string()
     .refine(isCron, 'is no cron text such as 0 * * * *')

@@ -34,6 +34,13 @@ export interface Tables extends BusTables {
     last_seen: Date
   }
   error_events_seen: { id: string; seen_at: Generated<Date> }
+  resolved_notifications: {
+    org_id: number
+    id: string
+    resolved_at: Date
+    resolved_by: string
+  }
+  ci_repos: { org_id: number; repos: string[] }
   ticks: { job: string; due_at: Date }
 }
 

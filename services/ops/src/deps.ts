@@ -1,6 +1,7 @@
 import type { Bus } from '@guildhall/bus/connect'
 import type { Log } from '@guildhall/service/log'
 import type { Readiness } from '@guildhall/service/probes'
+import type { Ci } from './ci/runs.ts'
 import type { Db } from './db.ts'
 
 /** All that ops needs from outside. */
@@ -10,5 +11,7 @@ export interface Deps {
   log: Log
   /** What this process waits for. */
   ready: Readiness
+  /** What the code host says of the CI of repositories. */
+  ci: Ci
   now: () => Date
 }

@@ -5,6 +5,7 @@ import { type Running, runProcess } from '@guildhall/service/run'
 import { buildApp } from './app.ts'
 import { storeAudit } from './audit/store.ts'
 import { answerCalls } from './calls.ts'
+import { createCi } from './ci/runs.ts'
 import { type Config, readConfig } from './config.ts'
 import { migrations, type Tables } from './db.ts'
 import type { Deps } from './deps.ts'
@@ -21,7 +22,7 @@ export async function start(config: Config, now = () => new Date()): Promise<Run
     migrations,
   )
   const { db, bus, log, signal, ready } = opened
-  const deps: Deps = { db, bus, log, ready, now }
+  const deps: Deps = { db, bus, log, ready, ci: createCi(bus, config), now }
   await ensureStreams(bus.jsm)
   bus.onConnected(() => ensureStreams(bus.jsm))
   answerCalls(deps)

@@ -37,6 +37,13 @@ export function repoRoutes(app: FastifyInstance, { world }: { world: World }) {
     if (!sha) return refuse(reply, 422, `No commit found for SHA: ${ref}`)
     return reply.type('application/vnd.github.sha; charset=utf-8').send(sha)
   })
+  app.get<Named>(`${api}/actions/runs`, (req, reply) => {
+    const repo = seen(req, reply)
+    if (!repo) return reply
+    repo.runsAsked = (repo.runsAsked ?? 0) + 1
+    const workflow_runs = repo.runs ?? []
+    return reply.send({ total_count: workflow_runs.length, workflow_runs })
+  })
   app.get<Named & { Querystring: { ref?: string } }>(`${api}/contents/*`, (req, reply) => {
     const repo = seen(req, reply)
     if (!repo) return reply

@@ -46,7 +46,7 @@ export async function keepResult(
       .values({ ...place, pack, ...content })
       .onConflict((on) => on.constraint('pack_results_pkey').doUpdateSet(content))
       .execute()
-    await queueJob(trx, indexPackResult, { result_id: id })
+    await queueJob(trx, indexPackResult, { result_id: id, org_id: org.id })
   })
 }
 

@@ -1,4 +1,5 @@
 import type { AuditEvent } from '@guildhall/contracts/event'
+import type { DayCount } from '@guildhall/contracts/fields'
 import { sql } from 'kysely'
 import type { Db } from '../db.ts'
 
@@ -24,4 +25,16 @@ export async function auditLines(
   if (before !== undefined) query = query.where('id', '<', before)
   const rows = await query.execute()
   return rows.map((row) => ({ ...row, created_at: row.created_at.toISOString() }))
+}
+
+/** How many lines of an org there are on each day since an instant; refused tool calls have failed. */
+export async function auditDays(
+  db: Db,
+  { org_id, since }: { org_id: number; since: string },
+): Promise<DayCount[]> {
+  const { rows } = await sql<DayCount>`
+    select to_char(created_at at time zone 'UTC', 'YYYY-MM-DD') as date, count(*)::int as value,
+      (count(*) filter (where status >= 400))::int as failed
+    from audit_entries where org_id = ${org_id} and created_at >= ${since} group by 1`.execute(db)
+  return rows
 }

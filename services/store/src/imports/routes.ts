@@ -48,7 +48,7 @@ export function importRoutes(app: App, { db, now }: Deps) {
         .insertInto('imports')
         .values({ id, ...file, state: 'queued', result: null, created_at: now() })
         .execute()
-      await queueJob(trx, importEventCsv, {}, id)
+      await queueJob(trx, importEventCsv, { org_id: file.org_id }, id)
     })
     return id
   }

@@ -1,0 +1,2 @@
+drop index job_runs_of_org;
+alter table job_runs drop column org_id;

@@ -1,0 +1,103 @@
+import { ownerOfJob } from '@guildhall/contracts/job'
+import {
+  jobRetried,
+  jobServices,
+  listJobRuns,
+  retryJobRun,
+  tellJobDays,
+} from '@guildhall/contracts/job-runs'
+import type { JobRun } from '@guildhall/contracts/ops'
+import type { Db, Trx } from '@guildhall/db/open'
+import { AppError } from '@guildhall/service/errors'
+import { newId } from '@guildhall/service/id'
+import { type Selectable, sql } from 'kysely'
+import type { z } from 'zod'
+import { answer } from './calls.ts'
+import type { Bus } from './connect.ts'
+import type { JobHandler } from './jobs.ts'
+import { audit, enqueue, queued } from './outbox.ts'
+import type { BusTables } from './tables.ts'
+
+type Row = Selectable<BusTables['job_runs']>
+type Retry = z.output<ReturnType<typeof retryJobRun>['args']>
+
+/** Answers ops for the dashboards of orgs: the runs of an org, how many there were, and one to run again. */
+export function answerHistoryCalls(bus: Bus, db: Db<BusTables>, handlers: JobHandler[]) {
+  const service = jobServices.find((one) => one === bus.peer)
+  if (!service) return
+  answer(bus, listJobRuns(service), async ({ org_id, before, limit, state }) => {
+    let query = db.selectFrom('job_runs').selectAll().where('org_id', '=', org_id)
+    if (before !== undefined) query = query.where('id', '<', before)
+    if (state !== undefined) query = query.where('state', '=', state)
+    const rows = await query.orderBy('id', 'desc').limit(limit).execute()
+    return { runs: rows.map(shownRun) }
+  })
+  answer(bus, tellJobDays(service), async ({ org_id, since }) => {
+    const { rows } = await sql<{ date: string; value: number; failed: number }>`
+      select to_char(queued_at at time zone 'UTC', 'YYYY-MM-DD') as date, count(*)::int as value,
+        (count(*) filter (where state = 'failed'))::int as failed
+      from job_runs where org_id = ${org_id} and queued_at >= ${since} group by 1`.execute(db)
+    return { days: rows }
+  })
+  answer(bus, retryJobRun(service), async (asked) => ({
+    run: await db.transaction().execute((trx) => retry(trx, handlers, asked)),
+  }))
+}
+
+/**
+ * Opens a failed run again and sends it under an id of its own, as the stream has seen the first one's. Of many who ask
+ * at once one does it. Throws `job.not_failed` and `job.once` (409).
+ */
+async function retry(trx: Trx<BusTables>, handlers: JobHandler[], { org_id, id, by }: Retry) {
+  const run = await trx
+    .selectFrom('job_runs')
+    .selectAll()
+    .where('id', '=', id)
+    .where('org_id', '=', org_id)
+    .forUpdate()
+    .executeTakeFirst()
+  if (!run) return null
+  const job = handlers.find((one) => one.job.name === run.job)?.job
+  if (run.state !== 'failed') throw notFailed(run)
+  if (!job || job.once) throw onlyOnce(run, job?.once)
+  const reset = { finished_at: null, error: null, result: null }
+  const opened = await trx
+    .updateTable('job_runs')
+    .set({ state: 'queued', attempts: 0, ...reset })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  await enqueue(
+    trx,
+    { ...queued(job, run.args, id), id: newId() },
+    audit(jobRetried(ownerOfJob(job)), by, { id: org_id }, { job: job.name, run_id: id }),
+  )
+  return shownRun(opened)
+}
+
+/** A run as it is told; its arguments stay here. */
+export function shownRun({
+  args,
+  org_id,
+  queued_at,
+  started_at,
+  finished_at,
+  ...rest
+}: Row): JobRun {
+  return {
+    ...rest,
+    queued_at: queued_at.toISOString(),
+    started_at: started_at?.toISOString() ?? null,
+    finished_at: finished_at?.toISOString() ?? null,
+  }
+}
+
+const notFailed = ({ state }: Row) =>
+  new AppError(
+    'conflict',
+    'job.not_failed',
+    `Only a failed job can be run again; this one is ${state}`,
+  )
+
+const onlyOnce = ({ job }: Row, why = 'this service does not know the job any more') =>
+  new AppError('conflict', 'job.once', `${job} cannot be run again: ${why}`)

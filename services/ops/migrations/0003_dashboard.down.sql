@@ -1,0 +1,2 @@
+drop table ci_repos;
+drop table resolved_notifications;

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { answer } from '@guildhall/bus/calls'
+import {
+  listNotifications,
+  type Problem,
+  reopenNotifications,
+  resolveNotifications,
+  tellProblems,
+} from '@guildhall/contracts/notifications'
+import { listOrgAudit } from '@guildhall/contracts/ops'
+import { until } from '@guildhall/service/testing'
+import { officerOf, opsWith, params } from '../testing-services.ts'
+
+const feed = (key: string, message: string, at = '2031-01-01T00:00:00Z'): Problem => ({
+  kind: 'feed',
+  key,
+  message,
+  at,
+})
+
+async function setUp(t: TestContext) {
+  const ops = await opsWith(t, 'alerts')
+  const told = { problems: [feed('a', 'No list'), feed('b', 'No hook', '2031-01-02T00:00:00Z')] }
+  answer(ops.bus('alerts'), tellProblems('alerts'), async () => told)
+  await ops.heard()
+  const list = async (status: 'open' | 'resolved' | 'all' = 'open', org = 1) => {
+    const reply = await ops
+      .as(officerOf(org))
+      .call(listNotifications, { params, query: { status } })
+    assert.ok(reply.status === 200, JSON.stringify(reply.body))
+    return reply.body
+  }
+  const keys = async (status?: 'open' | 'resolved' | 'all', org?: number) =>
+    (await list(status, org)).notifications.map(({ key }) => key)
+  const idOf = async (key: string) =>
+    (await list('all')).notifications.find((one) => one.key === key)?.id ?? assert.fail(key)
+  const resolve = async (...ids: string[]) =>
+    (await ops.officer.call(resolveNotifications, { params, body: { ids } })).body
+  const reopen = async (...ids: string[]) =>
+    (await ops.officer.call(reopenNotifications, { params, body: { ids } })).body
+  return { ...ops, told, list, keys, idOf, resolve, reopen }
+}
+
+test('what failed stands in the list, the latest first, with the services that did not tell', async (t) => {
+  const { list, keys } = await setUp(t)
+  assert.deepEqual(await keys(), ['b', 'a'])
+  const { unavailable } = await list()
+  assert.deepEqual(unavailable, ['compute', 'knowledge', 'calendar'])
+})
+
+test('a resolved notification is closed for its org until somebody reopens it', async (t) => {
+  const { keys, idOf, resolve, reopen, list, officer } = await setUp(t)
+  const id = await idOf('a')
+  assert.deepEqual(await resolve(id), { resolved: 1 })
+  assert.deepEqual(await resolve(id), { resolved: 0 })
+  assert.deepEqual([await keys('open'), await keys('resolved')], [['b'], ['a']])
+  assert.deepEqual(await keys('open', 2), ['b', 'a'])
+  const [closed] = (await list('resolved')).notifications
+  assert.equal(closed?.resolved_by, '12345')
+  assert.deepEqual(await reopen(id), { reopened: 1 })
+  assert.deepEqual(await reopen(id), { reopened: 0 })
+  assert.deepEqual(await keys('open'), ['b', 'a'])
+  await until(async () => {
+    const query = { action: 'ops.notifications' }
+    const audit = await officer.call(listOrgAudit, { params: { org_id: '1' }, query })
+    return audit.status === 200 && audit.body.entries.length === 2
+  })
+})
+
+test('a changed message opens again, and one that was only seen later does not', async (t) => {
+  const { told, keys, idOf, resolve } = await setUp(t)
+  await resolve(await idOf('a'), await idOf('b'))
+  told.problems = [feed('a', 'No list', '2031-02-01T00:00:00Z'), feed('b', 'Refused')]
+  assert.deepEqual(await keys('open'), ['b'])
+})
+
+test('ids that nobody tells of are not kept', async (t) => {
+  const { resolve, db, officer } = await setUp(t)
+  assert.deepEqual(await resolve('x'.repeat(43)), { resolved: 0 })
+  assert.deepEqual(await db.selectFrom('resolved_notifications').selectAll().execute(), [])
+  const bad = await officer.call(resolveNotifications, { params, body: { ids: ['1; drop'] } })
+  assert.equal(bad.status, 400)
+})
