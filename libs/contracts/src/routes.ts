@@ -14,6 +14,7 @@ import * as calendar from './calendar.ts'
 import * as cliTokens from './cli-tokens.ts'
 import * as compute from './compute.ts'
 import * as connect from './connect.ts'
+import * as errorGroups from './error-groups.ts'
 import * as integrations from './integrations.ts'
 import * as knowledge from './knowledge.ts'
 import * as knowledgeCrawls from './knowledge-crawls.ts'
@@ -74,6 +75,7 @@ const domains = {
   calendar,
   alerts,
   ops,
+  errorGroups,
   mcp,
 }
 

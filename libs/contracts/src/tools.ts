@@ -11,6 +11,7 @@ import { deleteApp, deployApp, getApp, listApps, putApp, rollBackApp } from './a
 import { getOrgApp } from './apps-dashboard.ts'
 import { listEvents, syncCalendar } from './calendar.ts'
 import { actOnPod, createPod, getPod, listPods } from './compute.ts'
+import { listOrgErrors, resolveOrgErrors } from './error-groups.ts'
 import { deleteSource, listSources, search } from './knowledge.ts'
 import { putCrawl, runCrawl, startReindex } from './knowledge-crawls.ts'
 import { getOrgSource, getSourceText } from './knowledge-dashboard.ts'
@@ -52,6 +53,8 @@ export const tools: readonly Tool[] = [
     route: listOrgAudit,
     summary: 'Who did what in the org: its audit log, newest first',
   }),
+  tool({ name: 'errors.list', scope: 'activity:read', route: listOrgErrors }),
+  tool({ name: 'errors.resolve', scope: 'settings:write', route: resolveOrgErrors }),
 
   tool({
     name: 'knowledge.search',

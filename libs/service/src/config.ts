@@ -128,6 +128,33 @@ export const rateSettings = {
   ),
 }
 
+const CHAT_ORIGINS =
+  'https://discord.com,https://discordapp.com,https://canary.discord.com,https://ptb.discord.com'
+const LOOPBACK = ['127.0.0.1', '[::1]', 'localhost']
+
+/** https, or http on this machine. */
+function isOrigin(text: string): boolean {
+  const url = URL.parse(text)
+  if (!url || url.origin !== text) return false
+  return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.includes(url.hostname))
+}
+
+/** Where officers may have messages sent to. */
+export const webhookSettings = {
+  ALERTS_WEBHOOK_ORIGINS: z
+    .string()
+    .default(CHAT_ORIGINS)
+    .transform(listed)
+    .pipe(
+      z.array(
+        z.string().refine(isOrigin, 'needs origins as https://chat.example, separated by commas'),
+      ),
+    )
+    .describe(
+      'Where webhooks of alert feeds may lead, separated by commas; org errors also go to any https address',
+    ),
+}
+
 /** Routes that are switched off. */
 export const routeSettings = {
   DISABLED_ROUTES: z

@@ -6,6 +6,8 @@ import {
   Port,
   PostgresUrl,
   readSettings,
+  WebUrl,
+  webhookSettings,
 } from '@guildhall/service/config'
 import { Cron } from 'croner'
 import { z } from 'zod'
@@ -17,6 +19,10 @@ export const Settings = z.object({
   OPS_PORT: Port.default(defaultPorts.ops).describe('Port of ops, for the gateway alone'),
   OPS_DATABASE_URL: PostgresUrl.optional().describe(
     "ops' own role and schema; else made from DATABASE_URL",
+  ),
+  ...webhookSettings,
+  ERROR_WEBHOOK_URL: WebUrl.optional().describe(
+    'Chat webhook that gets every new error, of every org and of the server',
   ),
   CALENDAR_SYNC_CRON: z
     .string()

@@ -3,15 +3,19 @@ import { quietLog, testSettings } from '@guildhall/bus/testing'
 import { openDb } from '@guildhall/db/open'
 import { roleUrl } from '@guildhall/db/provision'
 import type { Identity } from '@guildhall/service/caller-token'
+import type { Env } from '@guildhall/service/config'
 import { cleanUp, clientAs } from '@guildhall/service/testing'
 import { readConfig } from './config.ts'
 import { migrations, type Tables } from './db.ts'
 import { start } from './main.ts'
 
 /** ops on its own database and broker. */
-export async function testOps(t: Pick<TestContext, 'after'>) {
-  const settings = await testSettings(t, { ops: migrations })
-  const ops = await start(readConfig(settings))
+export async function testOps(
+  t: Pick<TestContext, 'after'>,
+  { env = {}, now }: { env?: Env; now?: () => Date } = {},
+) {
+  const settings = { ...(await testSettings(t, { ops: migrations })), ...env }
+  const ops = await start(readConfig(settings), now)
   const url = roleUrl(settings.DATABASE_URL, 'ops', settings.INTERNAL_KEY)
   const db = openDb<Tables>({ url, schema: 'ops', log: quietLog })
   cleanUp(t, () => db.destroy())
