@@ -4,6 +4,8 @@ import { findJobRun, type JobRun, jobStarted, startJob } from '@guildhall/contra
 import type { Db, Trx } from '@guildhall/db/open'
 import { AppError, isDatabaseAway, mayGetBetter } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
+import { jobSeconds } from '@guildhall/service/metrics'
+import { inTrace, traceFrom } from '@guildhall/service/trace'
 import { sql } from 'kysely'
 import { z } from 'zod'
 import { answer } from './calls.ts'
@@ -74,7 +76,11 @@ export async function runJobs<T extends BusTables>(
           durable: durableOfJob(handler.job),
           subject: subjectOfJob(handler.job),
           concurrency: handler.job.concurrency,
-          handle: (message) => runOnce(bus, db, handler, Queued.parse(message.json()), signal),
+          handle: async (message) => {
+            const { traceparent, ...queued } = Queued.parse(message.json())
+            const trace = traceFrom(traceparent)
+            await inTrace(trace, () => runOnce(bus, db, handler, queued, signal))
+          },
         },
         signal,
       ),
@@ -82,8 +88,12 @@ export async function runJobs<T extends BusTables>(
   )
 }
 
-const Queued = z.object({ id: z.uuid(), args: z.record(z.string(), z.unknown()) })
-type Queued = z.output<typeof Queued>
+const Queued = z.object({
+  id: z.uuid(),
+  args: z.record(z.string(), z.unknown()),
+  traceparent: z.string().optional(),
+})
+type Queued = Pick<z.output<typeof Queued>, 'id' | 'args'>
 
 /** Throws to have the run tried again; a run that is over is not run again. */
 async function runOnce(
@@ -101,6 +111,7 @@ async function runOnce(
   // one that ended with its process again and again has never come to the catch below
   if (attempt > job.attempts)
     return bury(db, handler, { id, args }, attempt, new Error('The process ended while it ran'))
+  const ran = jobSeconds.startTimer({ job: job.name })
   try {
     const result = await run(argsOf(job, args) as never, { run_id: id, log, signal })
     await finish(db, id, attempt, {
@@ -108,7 +119,9 @@ async function runOnce(
       error: null,
       result: JSON.stringify(result ?? null),
     })
+    ran({ outcome: 'done' })
   } catch (error) {
+    ran({ outcome: 'failed' })
     if (signal.aborted) await giveBack(db, id, attempt)
     if (signal.aborted || isDatabaseAway(error)) throw error
     if (attempt < job.attempts && mayGetBetter(error)) throw error

@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, multistream, pino, stdTimeFunctions } from 'pino'
 import pretty from 'pino-pretty'
+import { currentTrace } from './trace.ts'
 
 export type Log = Logger
 
@@ -27,7 +28,7 @@ export interface LogOptions {
   errors?: DestinationStream
 }
 
-/** A logger that writes the fields of interface.md: `ts`, `level` (such as ERROR), `logger`, `msg` and what the line adds. */
+/** A logger that writes the fields of interface.md: `ts`, `level` (such as ERROR), `logger`, `msg` and what the line adds; within a trace `trace_id`. */
 export function createLog(name: string, { format, level = 'info', to, errors }: LogOptions): Log {
   const out = to ?? pino.destination(1)
   const lines = format === 'json' ? out : pretty({ ...PRETTY, destination: out })
@@ -37,11 +38,18 @@ export function createLog(name: string, { format, level = 'info', to, errors }: 
       level,
       base: { logger: name },
       redact,
+      mixin: traceFields,
       formatters: { level: (label) => ({ level: label.toUpperCase() }) },
       timestamp: () => stdTimeFunctions.isoTime().replace('"time"', '"ts"'),
     },
     errors ? multistream([...streams, { level: 'error', stream: errors }]) : lines,
   )
+}
+
+/** All lines of one request, of its calls and of its jobs have the same `trace_id`. */
+function traceFields() {
+  const trace = currentTrace()
+  return trace ? { trace_id: trace.trace_id } : {}
 }
 
 const PRETTY = {

@@ -1,0 +1,39 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { randomBytes } from 'node:crypto'
+import { parseTraceParent } from '@opentelemetry/core'
+
+/** The header of HTTP and NATS, and the field of a queued job, that carries a trace on (W3C Trace Context). */
+export const TRACEPARENT = 'traceparent'
+
+/** One step of a trace: a request, a call or a run of a job. */
+export interface Trace {
+  /** The same for all that one request causes, in whichever process. */
+  trace_id: string
+  span_id: string
+  /** Whoever began the trace chose it for the tracker. */
+  sampled: boolean
+}
+
+const current = new AsyncLocalStorage<Trace>()
+
+/** The next step of the trace that `header` names, or the first of a new one where it names none. */
+export function traceFrom(header: string | string[] | undefined): Trace {
+  const from = typeof header === 'string' ? parseTraceParent(header) : null
+  return {
+    trace_id: from?.traceId ?? randomBytes(16).toString('hex'),
+    span_id: randomBytes(8).toString('hex'),
+    sampled: from !== null && (from.traceFlags & 1) === 1,
+  }
+}
+
+/** Does `work`, and all that it causes, as a step of a trace. */
+export const inTrace = <R>(trace: Trace, work: () => R): R => current.run(trace, work)
+
+/** The step under way, if any. */
+export const currentTrace = (): Trace | undefined => current.getStore()
+
+/** What tells the next process which trace it continues; nothing outside of one. */
+export function traceparent(): string | undefined {
+  const trace = current.getStore()
+  return trace && `00-${trace.trace_id}-${trace.span_id}-${trace.sampled ? '01' : '00'}`
+}
