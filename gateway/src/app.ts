@@ -18,7 +18,7 @@ import type { Log } from '@guildhall/service/log'
 import { mcpOrigins } from '@guildhall/service/mcp-origins'
 import { observe } from '@guildhall/service/observe'
 import type { Readiness } from '@guildhall/service/probes'
-import { inTrace, TRACEPARENT, traceparent } from '@guildhall/service/trace'
+import { inTrace, TRACEPARENT, traceFromStranger, traceparent } from '@guildhall/service/trace'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -66,7 +66,7 @@ export function buildGateway(deps: Deps) {
     frameworkErrors: answerError,
     return503OnClosing: false,
   })
-  observe(app, 'gateway')
+  observe(app, 'gateway', traceFromStranger)
   app.setErrorHandler((error, req, reply) => {
     if (error instanceof AppError) req.refusal = error.code
     return inTrace(req.trace, () => answerError(error, req, reply))

@@ -7,7 +7,14 @@ import {
   type Kind,
 } from '@guildhall/service/errors'
 import { callSeconds } from '@guildhall/service/metrics'
-import { inTrace, TRACEPARENT, traceFrom, traceparent } from '@guildhall/service/trace'
+import {
+  currentTrace,
+  inTrace,
+  TRACEPARENT,
+  traceFrom,
+  traceparent,
+} from '@guildhall/service/trace'
+import { traceStep } from '@guildhall/service/tracker'
 import {
   headers,
   type Msg,
@@ -85,6 +92,8 @@ async function respond<C extends Call>(bus: Bus, call: C, handle: Handle<C>, mes
     const answered: Answered = { value: call.reply.parse(await handle(args, { request_id })) }
     message.respond(JSON.stringify(answered)) // throws where the answer is longer than NATS takes
     const seconds = answeredIn({ outcome: 'answered' })
+    const trace = currentTrace()
+    if (trace) traceStep({ trace, name: call.name, op: 'rpc', service: call.service, seconds })
     bus.log.debug({ call: call.name, reqId: request_id, ms: Math.round(seconds * 1000) }, 'call')
   } catch (thrown) {
     const answered = { problem: problemOf(bus, call, thrown, request_id) } satisfies Answered

@@ -6,6 +6,7 @@ import { AppError, isDatabaseAway, mayGetBetter } from '@guildhall/service/error
 import type { Log } from '@guildhall/service/log'
 import { jobSeconds } from '@guildhall/service/metrics'
 import { inTrace, traceFrom } from '@guildhall/service/trace'
+import { traceStep } from '@guildhall/service/tracker'
 import { sql } from 'kysely'
 import { z } from 'zod'
 import { answer } from './calls.ts'
@@ -76,11 +77,7 @@ export async function runJobs<T extends BusTables>(
           durable: durableOfJob(handler.job),
           subject: subjectOfJob(handler.job),
           concurrency: handler.job.concurrency,
-          handle: async (message) => {
-            const { traceparent, ...queued } = Queued.parse(message.json())
-            const trace = traceFrom(traceparent)
-            await inTrace(trace, () => runOnce(bus, db, handler, queued, signal))
-          },
+          handle: (message) => runInTrace(bus, db, handler, message.json(), signal),
         },
         signal,
       ),
@@ -95,6 +92,23 @@ const Queued = z.object({
 })
 type Queued = Pick<z.output<typeof Queued>, 'id' | 'args'>
 
+/** The run is a step of the trace that queued it, and all that it logs names the job. */
+async function runInTrace(
+  bus: Bus,
+  db: Db<BusTables>,
+  handler: JobHandler,
+  message: unknown,
+  signal: AbortSignal,
+) {
+  const { traceparent, ...queued } = Queued.parse(message)
+  const { name } = handler.job
+  const trace = { ...traceFrom(traceparent), job: name }
+  const began = performance.now()
+  await inTrace(trace, () => runOnce(bus, db, handler, queued, signal))
+  const seconds = (performance.now() - began) / 1000
+  traceStep({ trace, name, op: 'queue.process', service: bus.peer, seconds })
+}
+
 /** Throws to have the run tried again; a run that is over is not run again. */
 async function runOnce(
   bus: Bus,
@@ -107,7 +121,7 @@ async function runOnce(
   await insertRun(db, job, id, args)
   const attempt = await claim(db, id)
   if (!attempt) return
-  const log = bus.log.child({ job: job.name, run_id: id })
+  const log = bus.log.child({ run_id: id })
   // one that ended with its process again and again has never come to the catch below
   if (attempt > job.attempts)
     return bury(db, handler, { id, args }, attempt, new Error('The process ended while it ran'))

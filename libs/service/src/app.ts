@@ -33,7 +33,7 @@ import type { Log } from './log.ts'
 import { observe } from './observe.ts'
 import { addProbes, type Readiness } from './probes.ts'
 import { checkStorable } from './storable.ts'
-import { inTrace } from './trace.ts'
+import { inTrace, traceFrom } from './trace.ts'
 
 /** The longest path parameter: a source key of 255 characters, each of them escaped. */
 export const MAX_PARAM_LENGTH = 3 * 255
@@ -68,7 +68,7 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
   })
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
-  observe(app, service)
+  observe(app, service, traceFrom)
   app.setErrorHandler((error, req, reply) =>
     inTrace(req.trace, () => answerError(error, req, reply)),
   )

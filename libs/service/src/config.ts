@@ -57,6 +57,23 @@ export const PostgresUrl = z
   })
   .refine((url) => /^postgres(ql)?:\/\//.test(url), 'needs a postgres:// URL')
 
+/** An http(s) address. */
+export const WebUrl = z.url({ protocol: /^https?$/ })
+
+const Share = z.coerce.number<string>().min(0).max(1)
+
+/** An external error tracker that speaks the protocol of Sentry. */
+export const trackerSettings = {
+  GIT_COMMIT_HASH: z.string().default('unknown').describe('Commit of the build, shown by /health'),
+  TRACKER_DSN: WebUrl.optional().describe('Error tracker: https://<key>@<host>/<project>'),
+  TRACKER_LOGS_LEVEL: z
+    .enum(['DEBUG', 'INFO', 'WARNING', 'ERROR', 'FATAL'])
+    .default('WARNING')
+    .describe('Lowest level of log lines sent to the tracker; LOG_LEVEL must let them through'),
+  TRACKER_TRACES_SAMPLE_RATE: Share.default(0.1).describe('Share of requests traced, 0 to 1'),
+  TRACKER_ENVIRONMENT: z.string().default('production').describe('Name of the environment there'),
+}
+
 /** Settings that every process has. */
 export const commonSettings = {
   INTERNAL_KEY: Key.describe(
@@ -69,15 +86,13 @@ export const commonSettings = {
     .enum(['debug', 'info', 'warn', 'error', 'fatal'])
     .default('info')
     .describe('Lowest level logged'),
+  ...trackerSettings,
 }
 
 /** Settings of a process that listens. */
 export const listenSettings = {
   HOST: z.string().default('127.0.0.1').describe('Address to listen on'),
 }
-
-/** An http(s) address. */
-export const WebUrl = z.url({ protocol: /^https?$/ })
 
 /** A comma list: its items, trimmed, without empty ones. */
 export const listed = (text: string) =>

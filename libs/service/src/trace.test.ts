@@ -31,7 +31,7 @@ test('a header that is none of W3C begins a new trace', () => {
 test('a request is in its trace before and after its body came, and is counted by its route', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
-  observe(app, 'tested')
+  observe(app, 'tested', traceFrom)
   app.post('/things/:id', async () => ({ trace: currentTrace()?.trace_id }))
   app.setErrorHandler(async (_error, req) => ({ trace: req.trace.trace_id }))
   const url = await app.listen({ host: '127.0.0.1', port: 0 })

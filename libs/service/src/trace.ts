@@ -10,11 +10,21 @@ export interface Trace {
   /** The same for all that one request causes, in whichever process. */
   trace_id: string
   span_id: string
+  /** The step that caused it, if any. */
+  parent_id: string | undefined
   /** Whoever began the trace chose it for the tracker. */
   sampled: boolean
+  /** The job that runs, if one does. */
+  job?: string
 }
 
 const current = new AsyncLocalStorage<Trace>()
+let share = 0
+
+/** Which share of traces that begin here is sampled, 0 to 1. */
+export function setSampling(rate: number) {
+  share = rate
+}
 
 /** The next step of the trace that `header` names, or the first of a new one where it names none. */
 export function traceFrom(header: string | string[] | undefined): Trace {
@@ -22,9 +32,18 @@ export function traceFrom(header: string | string[] | undefined): Trace {
   return {
     trace_id: from?.traceId ?? randomBytes(16).toString('hex'),
     span_id: randomBytes(8).toString('hex'),
-    sampled: from !== null && (from.traceFlags & 1) === 1,
+    parent_id: from?.spanId,
+    sampled: from ? (from.traceFlags & 1) === 1 : chosen(),
   }
 }
+
+/** The same for a stranger's header: its trace goes on, and whether it is sampled is chosen here. */
+export const traceFromStranger = (header: string | string[] | undefined): Trace => ({
+  ...traceFrom(header),
+  sampled: chosen(),
+})
+
+const chosen = () => Math.random() < share
 
 /** Does `work`, and all that it causes, as a step of a trace. */
 export const inTrace = <R>(trace: Trace, work: () => R): R => current.run(trace, work)
