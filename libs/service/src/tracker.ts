@@ -103,7 +103,7 @@ function roleOf(logger: string, job: string | undefined) {
 }
 
 function inScope(client: Sentry, traceId: string | undefined, work: () => void) {
-  client.withIsolationScope((scope) => {
+  client.withScope((scope) => {
     if (traceId) scope.setPropagationContext({ traceId, sampleRand: Math.random() })
     work()
   })
@@ -124,12 +124,9 @@ export function traceStep({ trace, name, op, service, seconds }: Step) {
   const sentryTrace = `${trace.trace_id}-${trace.parent_id ?? trace.span_id}-1`
   const end = Date.now()
   client.continueTrace({ sentryTrace, baggage: undefined }, () => {
-    const tags = {
-      service: roleOf(service, op === 'queue.process' ? name : undefined),
-      part: service,
-    }
-    client.getCurrentScope().setTags(tags)
+    const role = roleOf(service, op === 'queue.process' ? name : undefined)
+    const attributes = { service: role, part: service }
     const startTime = end - seconds * 1000
-    client.startInactiveSpan({ name, op, startTime, forceTransaction: true }).end(end)
+    client.startInactiveSpan({ name, op, startTime, attributes, forceTransaction: true }).end(end)
   })
 }

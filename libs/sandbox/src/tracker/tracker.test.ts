@@ -50,10 +50,7 @@ test('the tracker gets lines from its level on, errors with place and trace, sam
 
   const all = await until(() => {
     const items = (world.tracked ?? []) as Sent[]
-    return (
-      ['event', 'log', 'transaction'].every((type) => items.some((one) => one.type === type)) &&
-      items
-    )
+    return ['event', 'log', 'span'].every((type) => items.some((one) => one.type === type)) && items
   })
   const of = (type: string) => all.filter((one) => one.type === type).map(({ payload }) => payload)
   const [first, second] = of('event')
@@ -70,10 +67,10 @@ test('the tracker gets lines from its level on, errors with place and trace, sam
   assert.equal(second.tags.service, 'worker')
   const bodies = of('log').flatMap(({ items }) => items.map(({ body }: { body: string }) => body))
   assert.deepEqual(bodies, ['a warning', 'A request failed', 'a job failed'])
-  const [step, ...others] = of('transaction')
+  const [step, ...others] = of('span').flatMap(({ items }) => items)
   assert.deepEqual(
-    [step.transaction, step.contexts.trace.trace_id, step.tags.service],
-    ['GET /x', TRACE, 'mcp'],
+    [step.name, step.trace_id, step.parent_span_id, step.attributes.service.value],
+    ['GET /x', TRACE, 'b7ad6b7169203331', 'mcp'],
   )
   assert.deepEqual(others, [])
   assert.doesNotMatch(JSON.stringify(all), /hunter2|example\.org|too low/)
