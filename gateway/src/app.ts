@@ -12,11 +12,13 @@ import { MAX_PARAM_LENGTH } from '@guildhall/service/app'
 import { CALLER_HEADER, signIdentity } from '@guildhall/service/caller-token'
 import { allowedOrigins, isDisabled } from '@guildhall/service/config'
 import { cookieName, isHttps } from '@guildhall/service/cookie-name'
-import { notFound } from '@guildhall/service/errors'
+import { AppError, notFound } from '@guildhall/service/errors'
 import { lingers } from '@guildhall/service/linger'
 import type { Log } from '@guildhall/service/log'
 import { mcpOrigins } from '@guildhall/service/mcp-origins'
+import { observe } from '@guildhall/service/observe'
 import type { Readiness } from '@guildhall/service/probes'
+import { inTrace, TRACEPARENT, traceFromStranger, traceparent } from '@guildhall/service/trace'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -47,6 +49,8 @@ declare module 'fastify' {
     /** Read at once: a request that ended has no address any more. */
     arrival: Arrival
     admitted: Admitted | undefined
+    /** The code that the gateway itself refused it with. */
+    refusal: string | undefined
   }
 }
 
@@ -62,7 +66,11 @@ export function buildGateway(deps: Deps) {
     frameworkErrors: answerError,
     return503OnClosing: false,
   })
-  app.setErrorHandler(answerError)
+  observe(app, 'gateway', traceFromStranger)
+  app.setErrorHandler((error, req, reply) => {
+    if (error instanceof AppError) req.refusal = error.code
+    return inTrace(req.trace, () => answerError(error, req, reply))
+  })
   const limits = createLimits(config)
   app.setNotFoundHandler(async (req) => {
     await limits.other(req)
@@ -71,6 +79,7 @@ export function buildGateway(deps: Deps) {
   lingers(app)
   app.decorateRequest('arrival')
   app.decorateRequest('admitted')
+  app.decorateRequest('refusal')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_req, body, done) => done(null, body)) // flows through unread
   const secure = helmet({ crossOriginResourcePolicy: { policy: 'same-site' } })
@@ -83,10 +92,9 @@ export function buildGateway(deps: Deps) {
   app.addHook('onResponse', async (req, { statusCode, elapsedTime }) => {
     const { method, url = '-' } = req.routeOptions
     const ms = Math.round(elapsedTime * 10) / 10
-    req.log.info(
-      { route: `${method} ${url}`, status: statusCode, org: req.admitted?.org?.id, ms },
-      'request',
-    )
+    const { admitted, refusal: reason } = req
+    const line = { route: `${method} ${url}`, status: statusCode, org: admitted?.org?.id, ms }
+    inTrace(req.trace, () => req.log.info({ ...line, ...(reason && { reason }) }, 'request'))
   })
   app.register(async (scope) => {
     scope.register(async (own) => addOwnRoutes(own, deps, limits))
@@ -151,6 +159,7 @@ function addContractRoutes(
         const identity = { ...(req.admitted as Admitted), request_id: req.id }
         const headers = {
           [CALLER_HEADER]: signIdentity(identity, target, key),
+          [TRACEPARENT]: String(traceparent()),
           ...cookiesFor(route, req, { origins, sessionCookie }),
         }
         return forward(req, reply, { route, agent, service: url, headers })

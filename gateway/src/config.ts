@@ -11,6 +11,7 @@ import {
   rateSettings,
   readSettings,
   routeSettings,
+  trackerSettings,
   WebUrl,
 } from '@guildhall/service/config'
 import ipaddr from 'ipaddr.js'
@@ -58,7 +59,7 @@ export const Settings = z.object({
       'is a number of proxies, or addresses and networks such as 10.0.0.0/8, separated by commas',
     )
     .describe('Proxies in front: how many, or their addresses and networks'),
-  GIT_COMMIT_HASH: z.string().default('unknown').describe('Commit of the build, shown by /health'),
+  ...trackerSettings,
   RATE_CREDENTIAL_PER_MINUTE: PerMinute.default(1_200).describe(
     'Requests of one credential; 0 is no limit',
   ),

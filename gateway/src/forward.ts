@@ -18,7 +18,7 @@ const HOP_BY_HOP = [
   'transfer-encoding',
   'upgrade',
 ]
-const NOT_FOR_SERVICES = ['host', 'authorization', 'cookie']
+const NOT_FOR_SERVICES = ['host', 'authorization', 'cookie', 'traceparent', 'tracestate', 'baggage']
 
 interface To {
   route: Route

@@ -7,6 +7,7 @@ import { callerKey } from '@guildhall/service/caller-token'
 import { createLog } from '@guildhall/service/log'
 import { addProbes } from '@guildhall/service/probes'
 import { type Running, runProcess } from '@guildhall/service/run'
+import { openTracker } from '@guildhall/service/tracker'
 import Fastify from 'fastify'
 import { createAccessChecks } from './access-checks.ts'
 import { createAdmit } from './admit.ts'
@@ -20,13 +21,16 @@ import { watchRevocations } from './revocations.ts'
 export async function start(config: Config, offered: Deps['routes'] = routes): Promise<Running> {
   const { INTERNAL_KEY: internalKey, NATS_URL: url, HOST: host, ACCESS_ENFORCE: enforce } = config
   const errors = createErrorEvents()
+  await using opening = new AsyncDisposableStack()
+  const tracker = await openTracker('gateway', config)
+  opening.use(tracker)
   const log = createLog('gateway', {
+    tracker,
     format: config.LOG_FORMAT,
     level: config.LOG_LEVEL,
     errors: errors.stream,
   })
   if (!enforce) log.warn('ACCESS_ENFORCE is off: what access checks deny is only logged')
-  await using opening = new AsyncDisposableStack()
   const bus = opening.use(await connectBus({ peer: 'gateway', url, internalKey, log }))
   const ending = new AbortController()
   opening.defer(async () => ending.abort())

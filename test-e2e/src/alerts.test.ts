@@ -11,7 +11,8 @@ import {
   putFeed,
   runFeedNow,
 } from '@guildhall/contracts/alerts'
-import { listErrors, listOrgAudit } from '@guildhall/contracts/ops'
+import { listErrors } from '@guildhall/contracts/error-groups'
+import { listOrgAudit } from '@guildhall/contracts/ops'
 import { listOrgPacks } from '@guildhall/contracts/packs'
 import { listSecrets } from '@guildhall/contracts/secrets'
 import { people } from '@guildhall/sandbox/demo'

@@ -6,6 +6,15 @@ import {
   isDatabaseAway,
   type Kind,
 } from '@guildhall/service/errors'
+import { callSeconds } from '@guildhall/service/metrics'
+import {
+  currentTrace,
+  inTrace,
+  TRACEPARENT,
+  traceFrom,
+  traceparent,
+} from '@guildhall/service/trace'
+import { traceStep } from '@guildhall/service/tracker'
 import {
   headers,
   type Msg,
@@ -42,6 +51,8 @@ export async function ask<C extends Call>(
 ): Promise<z.output<C['reply']>> {
   const sent = headers()
   if (request_id) sent.set(REQUEST_ID, request_id)
+  const parent = traceparent()
+  if (parent) sent.set(TRACEPARENT, parent)
   const body = JSON.stringify(call.args.parse(args))
   const timeout = call.deadlineMs ?? DEADLINE_MS
   const message = await bus.nats
@@ -66,19 +77,27 @@ export function answer<C extends Call>(bus: Bus, call: C, handle: Handle<C>) {
     queue: call.service,
     callback: (error, message) => {
       if (error) bus.log.error({ err: error, call: call.name }, 'A call could not be heard')
-      else void respond(bus, call, handle, message)
+      else void inTrace(traceOf(message), () => respond(bus, call, handle, message))
     },
   })
 }
 
+const traceOf = ({ headers: sent }: Msg) => traceFrom(sent?.get(TRACEPARENT))
+
 async function respond<C extends Call>(bus: Bus, call: C, handle: Handle<C>, message: Msg) {
   const request_id = message.headers?.get(REQUEST_ID) || undefined
+  const answeredIn = callSeconds.startTimer({ service: call.service, call: call.name })
   try {
     const args = parseArgs(call, message)
     const answered: Answered = { value: call.reply.parse(await handle(args, { request_id })) }
     message.respond(JSON.stringify(answered)) // throws where the answer is longer than NATS takes
+    const seconds = answeredIn({ outcome: 'answered' })
+    const trace = currentTrace()
+    if (trace) traceStep({ trace, name: call.name, op: 'rpc', service: call.service, seconds })
+    bus.log.debug({ call: call.name, reqId: request_id, ms: Math.round(seconds * 1000) }, 'call')
   } catch (thrown) {
-    const answered: Answered = { problem: problemOf(bus, call, thrown, request_id) }
+    const answered = { problem: problemOf(bus, call, thrown, request_id) } satisfies Answered
+    answeredIn({ outcome: answered.problem.kind })
     if (!bus.nats.isClosed()) message.respond(JSON.stringify(answered))
   }
 }

@@ -1,5 +1,6 @@
 import { type ErrorEvent, errorSubject } from '@guildhall/contracts/event'
 import { newId } from '@guildhall/service/id'
+import { droppedErrors } from '@guildhall/service/metrics'
 import type { Bus } from './connect.ts'
 
 /** Events that wait for the bus; more are counted and dropped (decisions.md § 8). */
@@ -26,8 +27,10 @@ export function createErrorEvents() {
   let dropped = 0
   const stream = {
     write(line: string) {
-      if (waiting.length >= MOST_WAITING) dropped += 1
-      else waiting.push(eventOf(JSON.parse(line) as LogLine))
+      if (waiting.length >= MOST_WAITING) {
+        dropped += 1
+        droppedErrors.inc()
+      } else waiting.push(eventOf(JSON.parse(line) as LogLine))
     },
   }
 

@@ -4,6 +4,9 @@ import { findJobRun, type JobRun, jobStarted, startJob } from '@guildhall/contra
 import type { Db, Trx } from '@guildhall/db/open'
 import { AppError, isDatabaseAway, mayGetBetter } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
+import { jobSeconds } from '@guildhall/service/metrics'
+import { inTrace, traceFrom } from '@guildhall/service/trace'
+import { traceStep } from '@guildhall/service/tracker'
 import { sql } from 'kysely'
 import { z } from 'zod'
 import { answer } from './calls.ts'
@@ -76,7 +79,7 @@ export async function runJobs<T extends BusTables>(
           durable: durableOfJob(handler.job),
           subject: subjectOfJob(handler.job),
           concurrency: handler.job.concurrency,
-          handle: (message) => runOnce(bus, db, handler, Queued.parse(message.json()), signal),
+          handle: (message) => runInTrace(bus, db, handler, message.json(), signal),
         },
         signal,
       ),
@@ -84,8 +87,29 @@ export async function runJobs<T extends BusTables>(
   )
 }
 
-const Queued = z.object({ id: z.uuid(), args: z.record(z.string(), z.unknown()) })
-type Queued = z.output<typeof Queued>
+const Queued = z.object({
+  id: z.uuid(),
+  args: z.record(z.string(), z.unknown()),
+  traceparent: z.string().optional(),
+})
+type Queued = Pick<z.output<typeof Queued>, 'id' | 'args'>
+
+/** The run is a step of the trace that queued it, and all that it logs names the job. */
+async function runInTrace(
+  bus: Bus,
+  db: Db<BusTables>,
+  handler: JobHandler,
+  message: unknown,
+  signal: AbortSignal,
+) {
+  const { traceparent, ...queued } = Queued.parse(message)
+  const { name } = handler.job
+  const trace = { ...traceFrom(traceparent), job: name }
+  const began = performance.now()
+  await inTrace(trace, () => runOnce(bus, db, handler, queued, signal))
+  const seconds = (performance.now() - began) / 1000
+  traceStep({ trace, name, op: 'queue.process', service: bus.peer, seconds })
+}
 
 /** Throws to have the run tried again; a run that is over is not run again. */
 async function runOnce(
@@ -99,10 +123,11 @@ async function runOnce(
   await insertRun(db, job, id, args)
   const attempt = await claim(db, id)
   if (!attempt) return
-  const log = bus.log.child({ job: job.name, run_id: id })
+  const log = bus.log.child({ run_id: id })
   // one that ended with its process again and again has never come to the catch below
   if (attempt > job.attempts)
     return bury(db, handler, { id, args }, attempt, new Error('The process ended while it ran'))
+  const ran = jobSeconds.startTimer({ job: job.name })
   try {
     const result = await run(argsOf(job, args) as never, { run_id: id, log, signal })
     await finish(db, id, attempt, {
@@ -110,7 +135,9 @@ async function runOnce(
       error: null,
       result: JSON.stringify(result ?? null),
     })
+    ran({ outcome: 'done' })
   } catch (error) {
+    ran({ outcome: 'failed' })
     if (signal.aborted) await giveBack(db, id, attempt)
     if (signal.aborted || isDatabaseAway(error)) throw error
     if (attempt < job.attempts && mayGetBetter(error)) throw error

@@ -11,6 +11,7 @@ import type { commonSettings, listenSettings } from '@guildhall/service/config'
 import { createLog, type Log } from '@guildhall/service/log'
 import { missingParts, type Readiness } from '@guildhall/service/probes'
 import type { Running } from '@guildhall/service/run'
+import { openTracker } from '@guildhall/service/tracker'
 import { type Kysely, sql } from 'kysely'
 import type { z } from 'zod'
 import { answer } from './calls.ts'
@@ -60,13 +61,16 @@ export async function openService<T extends BusTables>(
   migrations: string,
 ): Promise<Opened<T>> {
   const errors = createErrorEvents()
+  await using opening = new AsyncDisposableStack()
+  const tracker = await openTracker(service, config)
+  opening.use(tracker)
   const log = createLog(service, {
+    tracker,
     format: config.LOG_FORMAT,
     level: config.LOG_LEVEL,
     errors: errors.stream,
   })
   const url = await openSchema(service, config, migrations)
-  await using opening = new AsyncDisposableStack()
   const db = openDb<T>({ url, schema: service, log })
   opening.defer(() => db.destroy())
   const bus = opening.use(

@@ -10,6 +10,7 @@ import type { Service } from '@guildhall/contracts/names'
 import type { Trx } from '@guildhall/db/open'
 import { AppError } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
+import { traceparent } from '@guildhall/service/trace'
 import type { z } from 'zod'
 import type { StreamName, TOLD } from './streams.ts'
 import type { BusTables } from './tables.ts'
@@ -57,7 +58,9 @@ export function queued<J extends Job>(job: J, args: z.input<J['args']>, id = new
     const message = `${job.name}: arguments are at most ${MOST_ARGS_BYTES} bytes; name a row by its id instead`
     throw new AppError('too_large', 'job.too_large', message)
   }
-  return { id, stream: 'JOBS', subject: subjectOfJob(job), payload: { id, args: checked } }
+  const parent = traceparent() // the run is a step of the trace that asked for it
+  const payload = { id, args: checked, ...(parent && { traceparent: parent }) }
+  return { id, stream: 'JOBS', subject: subjectOfJob(job), payload }
 }
 
 /** The dead letter of a run whose attempts are used up. */

@@ -14,6 +14,7 @@ import type { App } from '@guildhall/service/app'
 import { CALLER_HEADER, signIdentity } from '@guildhall/service/caller-token'
 import { AppError, type Kind, STATUS } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
+import { TRACEPARENT, traceparent } from '@guildhall/service/trace'
 import { answer } from './calls.ts'
 import type { Bus } from './connect.ts'
 
@@ -86,6 +87,7 @@ async function send(door: Door, tool: Tool, route: Route, args: ToolArgs): Promi
     url: path,
     headers: {
       [CALLER_HEADER]: signed,
+      [TRACEPARENT]: traceparent(),
       ...(body && { 'content-type': 'application/json' }),
       ...(idempotency_key !== undefined && { 'idempotency-key': idempotency_key }),
     },

@@ -9,7 +9,9 @@ import { route } from './route.ts'
 
 /** The audit log, the error log and scheduled work (decisions.md § 8). */
 
-export const AuditEntry = AuditEvent.meta({ id: 'AuditEntry' })
+export const AuditEntry = AuditEvent.omit({ org_id: true })
+  .extend({ org: z.int().nullable().describe('The id of the org, if it is about one') })
+  .meta({ id: 'AuditEntry' })
 const AuditFilters = Paging.extend({
   actor: z.string().max(100).optional(),
   action: z.string().max(100).optional().describe('A whole action, or its beginning'),
@@ -36,32 +38,6 @@ export const listAudit = route({
   caller: superadmin,
   query: AuditFilters,
   reply: { 200: AuditPage },
-})
-
-export const ErrorGroup = z
-  .object({
-    id: z.uuid(),
-    service: z.string(),
-    org_id: z.int().nullable(),
-    kind: z.string(),
-    message: z.string(),
-    location: z.string().nullable(),
-    route: z.string().nullable(),
-    stack: z.string().nullable(),
-    count: z.int(),
-    first_seen: Instant,
-    last_seen: Instant,
-  })
-  .meta({ id: 'ErrorGroup' })
-
-export const listErrors = route({
-  method: 'GET',
-  url: '/api/superadmin/errors',
-  summary: 'Errors of every org and process, the latest first',
-  owner: 'ops',
-  caller: superadmin,
-  query: Paging,
-  reply: { 200: z.object({ errors: z.array(ErrorGroup), next_cursor: nextCursor }) },
 })
 
 /** Every service but ops answers this, by the frame that all share. */

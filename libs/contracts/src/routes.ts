@@ -16,6 +16,7 @@ import * as cliTokens from './cli-tokens.ts'
 import * as compute from './compute.ts'
 import * as connect from './connect.ts'
 import * as dashboard from './dashboard.ts'
+import * as errorGroups from './error-groups.ts'
 import * as integrations from './integrations.ts'
 import * as jobRuns from './job-runs.ts'
 import * as knowledge from './knowledge.ts'
@@ -85,6 +86,7 @@ const domains = {
   notifications,
   jobRuns,
   ci,
+  errorGroups,
   mcp,
 }
 

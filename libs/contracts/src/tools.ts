@@ -12,6 +12,7 @@ import { getOrgApp } from './apps-dashboard.ts'
 import { listEvents, syncCalendar } from './calendar.ts'
 import { actOnPod, createPod, getPod, listPods } from './compute.ts'
 import { getOverview } from './dashboard.ts'
+import { listOrgErrors, resolveOrgErrors } from './error-groups.ts'
 import { deleteSource, listSources, search } from './knowledge.ts'
 import { putCrawl, runCrawl, startReindex } from './knowledge-crawls.ts'
 import { getOrgSource, getSourceText } from './knowledge-dashboard.ts'
@@ -56,6 +57,8 @@ export const tools: readonly Tool[] = [
     route: listOrgAudit,
     summary: 'Who did what in the org: its audit log, newest first',
   }),
+  tool({ name: 'errors.list', scope: 'activity:read', route: listOrgErrors }),
+  tool({ name: 'errors.resolve', scope: 'settings:write', route: resolveOrgErrors }),
 
   tool({
     name: 'knowledge.search',

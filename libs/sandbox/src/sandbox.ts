@@ -18,6 +18,7 @@ import { notesRoutes } from './notes/routes.ts'
 import { createPods } from './podhost/pods.ts'
 import { proxyRoutes } from './podhost/proxy.ts'
 import { podhostRoutes } from './podhost/routes.ts'
+import { trackerRoutes } from './tracker/routes.ts'
 import { webSearchRoutes } from './web-search/routes.ts'
 import type { World } from './world.ts'
 
@@ -75,6 +76,8 @@ export interface Sandbox {
   hackathonsUrl: string
   /** A page with what was posted to webhooks. */
   chatChannelUrl: string
+  /** What TRACKER_DSN must be. */
+  trackerDsn: string
   /** What SEARCH_SERVICE_URL must be. */
   webSearchUrl: string
   /** Loads the embedding model ahead of its first use. */
@@ -105,6 +108,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   channelPage(app, { world })
   hackathonRoutes(app, { world })
   webSearchRoutes(app)
+  trackerRoutes(app, { world })
   embeddingRoutes(app, { world, model })
   accountRoutes(app, { world })
   notesRoutes(app, { world })
@@ -140,6 +144,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     chatWebhooksUrl: `${url}/chat/api/webhooks`,
     chatChannelUrl: `${url}/chat/channel`,
     hackathonsUrl: `${url}/hackathons`,
+    trackerDsn: `${url.replace('://', '://key@')}/tracker/1`,
     webSearchUrl: `${url}/web-search`,
     warm: () => model.warm(),
     async stop() {

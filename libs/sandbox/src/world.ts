@@ -16,6 +16,8 @@ export interface World {
   keys: { podhost: string; codeHost: string; notes: string }
   /** Repositories of the code host; a private one is seen with its key alone. */
   repos: Repo[]
+  /** What the error tracker was sent: the type of an item, and what it says. */
+  tracked?: { type: string; payload: unknown }[]
   /** Webhooks of the chat platform's channels. */
   webhooks?: ChatWebhook[]
   /** What the sources of hackathons answer, by path: `hackclub`, `euro`, `hackalist/2026/02.json`; 404 where nothing is said. */

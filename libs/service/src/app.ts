@@ -30,8 +30,10 @@ import { readForm } from './form.ts'
 import { streamForm } from './form-stream.ts'
 import { lingers } from './linger.ts'
 import type { Log } from './log.ts'
+import { observe } from './observe.ts'
 import { addProbes, type Readiness } from './probes.ts'
 import { checkStorable } from './storable.ts'
+import { inTrace, traceFrom } from './trace.ts'
 
 /** The longest path parameter: a source key of 255 characters, each of them escaped. */
 export const MAX_PARAM_LENGTH = 3 * 255
@@ -66,7 +68,10 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
   })
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
-  app.setErrorHandler(answerError)
+  observe(app, service, traceFrom)
+  app.setErrorHandler((error, req, reply) =>
+    inTrace(req.trace, () => answerError(error, req, reply)),
+  )
   const parseJson = app.getDefaultJsonParser('ignore', 'ignore') // checkStorable refuses such keys, and names them
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (req, body, done) => {
     const { schema, config } = req.routeOptions

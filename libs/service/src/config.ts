@@ -57,6 +57,23 @@ export const PostgresUrl = z
   })
   .refine((url) => /^postgres(ql)?:\/\//.test(url), 'needs a postgres:// URL')
 
+/** An http(s) address. */
+export const WebUrl = z.url({ protocol: /^https?$/ })
+
+const Share = z.coerce.number<string>().min(0).max(1)
+
+/** An external error tracker that speaks the protocol of Sentry. */
+export const trackerSettings = {
+  GIT_COMMIT_HASH: z.string().default('unknown').describe('Commit of the build, shown by /health'),
+  TRACKER_DSN: WebUrl.optional().describe('Error tracker: https://<key>@<host>/<project>'),
+  TRACKER_LOGS_LEVEL: z
+    .enum(['DEBUG', 'INFO', 'WARNING', 'ERROR', 'FATAL'])
+    .default('WARNING')
+    .describe('Lowest level of log lines sent to the tracker; LOG_LEVEL must let them through'),
+  TRACKER_TRACES_SAMPLE_RATE: Share.default(0.1).describe('Share of requests traced, 0 to 1'),
+  TRACKER_ENVIRONMENT: z.string().default('production').describe('Name of the environment there'),
+}
+
 /** Settings that every process has. */
 export const commonSettings = {
   INTERNAL_KEY: Key.describe(
@@ -69,15 +86,13 @@ export const commonSettings = {
     .enum(['debug', 'info', 'warn', 'error', 'fatal'])
     .default('info')
     .describe('Lowest level logged'),
+  ...trackerSettings,
 }
 
 /** Settings of a process that listens. */
 export const listenSettings = {
   HOST: z.string().default('127.0.0.1').describe('Address to listen on'),
 }
-
-/** An http(s) address. */
-export const WebUrl = z.url({ protocol: /^https?$/ })
 
 /** A comma list: its items, trimmed, without empty ones. */
 export const listed = (text: string) =>
@@ -126,6 +141,33 @@ export const rateSettings = {
   RATE_CONNECT_PER_MINUTE: PerMinute.default(60).describe(
     'Connects to pods of one member; 0 is no limit',
   ),
+}
+
+const CHAT_ORIGINS =
+  'https://discord.com,https://discordapp.com,https://canary.discord.com,https://ptb.discord.com'
+const LOOPBACK = ['127.0.0.1', '[::1]', 'localhost']
+
+/** https, or http on this machine. */
+function isOrigin(text: string): boolean {
+  const url = URL.parse(text)
+  if (!url || url.origin !== text) return false
+  return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.includes(url.hostname))
+}
+
+/** Where officers may have messages sent to. */
+export const webhookSettings = {
+  ALERTS_WEBHOOK_ORIGINS: z
+    .string()
+    .default(CHAT_ORIGINS)
+    .transform(listed)
+    .pipe(
+      z.array(
+        z.string().refine(isOrigin, 'needs origins as https://chat.example, separated by commas'),
+      ),
+    )
+    .describe(
+      'Where webhooks of alert feeds may lead, separated by commas; org errors also go to any https address',
+    ),
 }
 
 /** Routes that are switched off. */

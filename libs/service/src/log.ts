@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, multistream, pino, stdTimeFunctions } from 'pino'
 import pretty from 'pino-pretty'
+import { currentTrace } from './trace.ts'
 
 export type Log = Logger
 
@@ -25,23 +26,41 @@ export interface LogOptions {
   to?: DestinationStream
   /** Is given each line at error or above, as JSON. */
   errors?: DestinationStream
+  /** Is given each line from its level on, as JSON. */
+  tracker?: { level: string; stream: DestinationStream } | undefined
 }
 
-/** A logger that writes the fields of interface.md: `ts`, `level` (such as ERROR), `logger`, `msg` and what the line adds. */
-export function createLog(name: string, { format, level = 'info', to, errors }: LogOptions): Log {
+/** A logger that writes the fields of interface.md: `ts`, `level` (such as ERROR), `logger`, `msg` and what the line adds; within a trace `trace_id`. */
+export function createLog(
+  name: string,
+  { format, level = 'info', to, errors, tracker }: LogOptions,
+): Log {
   const out = to ?? pino.destination(1)
   const lines = format === 'json' ? out : pretty({ ...PRETTY, destination: out })
-  const streams = [{ level: level as 'info', stream: lines }]
+  const streams = [
+    { level: level as 'info', stream: lines },
+    ...(errors ? [{ level: 'error' as const, stream: errors }] : []),
+    ...(tracker ? [{ ...tracker, level: tracker.level as 'info' }] : []),
+  ]
   return pino(
     {
       level,
       base: { logger: name },
       redact,
+      mixin: traceFields,
       formatters: { level: (label) => ({ level: label.toUpperCase() }) },
       timestamp: () => stdTimeFunctions.isoTime().replace('"time"', '"ts"'),
     },
-    errors ? multistream([...streams, { level: 'error', stream: errors }]) : lines,
+    streams.length > 1 ? multistream(streams) : lines,
   )
+}
+
+/** All lines of one request, of its calls and of its jobs have the same `trace_id`. */
+function traceFields() {
+  const trace = currentTrace()
+  if (!trace) return {}
+  const { trace_id, job } = trace
+  return job === undefined ? { trace_id } : { trace_id, job }
 }
 
 const PRETTY = {

@@ -1,11 +1,8 @@
 import type { FastifyInstance } from 'fastify'
-import { collectDefaultMetrics, Registry } from 'prom-client'
+import { registry } from './metrics.ts'
 
 /** What a process waits for before it can serve: each check is empty when all is well, else says what is missing. */
 export type Readiness = Record<string, () => Promise<string | undefined>>
-
-const registry = new Registry()
-collectDefaultMetrics({ register: registry })
 
 /** `/health` (it lives), `/ready` (it can serve; 503 says what is missing) and `/metrics` (Prometheus text). */
 export function addProbes(app: FastifyInstance, ready: Readiness) {

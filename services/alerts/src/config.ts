@@ -2,12 +2,12 @@ import { defaultPorts } from '@guildhall/contracts/names'
 import {
   commonSettings,
   type Env,
-  listed,
   listenSettings,
   Port,
   PostgresUrl,
   readSettings,
   WebUrl,
+  webhookSettings,
 } from '@guildhall/service/config'
 import { z } from 'zod'
 
@@ -18,16 +18,6 @@ export const PUBLIC_LISTS = {
   ALERTS_EURO_HACKATHONS_URL: 'https://euro-hackathons.vercel.app/api/hackathons?status=upcoming',
   ALERTS_HACKALIST_URL: 'https://www.hackalist.org/api/1.0',
 } as const
-const CHAT_ORIGINS =
-  'https://discord.com,https://discordapp.com,https://canary.discord.com,https://ptb.discord.com'
-const LOOPBACK = ['127.0.0.1', '[::1]', 'localhost']
-
-/** https, or http on this machine. */
-function isOrigin(text: string): boolean {
-  const url = URL.parse(text)
-  if (!url || url.origin !== text) return false
-  return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.includes(url.hostname))
-}
 
 /** Every setting that alerts reads. */
 export const Settings = z.object({
@@ -37,16 +27,7 @@ export const Settings = z.object({
   ALERTS_DATABASE_URL: PostgresUrl.optional().describe(
     "alerts' own role and schema; else made from DATABASE_URL",
   ),
-  ALERTS_WEBHOOK_ORIGINS: z
-    .string()
-    .default(CHAT_ORIGINS)
-    .transform(listed)
-    .pipe(
-      z.array(
-        z.string().refine(isOrigin, 'needs origins as https://chat.example, separated by commas'),
-      ),
-    )
-    .describe('Where webhooks of alert feeds may lead, separated by commas'),
+  ...webhookSettings,
   CODEHOST_RAW_URL: WebUrl.default(PUBLIC_LISTS.CODEHOST_RAW_URL).describe(
     'Files of public repositories of the code host',
   ),

@@ -2,6 +2,7 @@ import { type AppDeps, createApp } from '@guildhall/service/app'
 import { auditRoutes } from './audit/routes.ts'
 import { ciRoutes } from './ci/routes.ts'
 import type { Deps } from './deps.ts'
+import { reportRoutes } from './errors/report.ts'
 import { errorRoutes } from './errors/routes.ts'
 import { healthRoutes } from './health/routes.ts'
 import { jobRoutes } from './job-runs/routes.ts'
@@ -13,6 +14,7 @@ export function buildApp(frame: AppDeps, deps: Deps) {
   const app = createApp(frame)
   auditRoutes(app, deps)
   errorRoutes(app, deps)
+  reportRoutes(app, deps)
   healthRoutes(app, deps)
   overviewRoutes(app, deps)
   trendRoutes(app, deps)

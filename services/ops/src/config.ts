@@ -7,6 +7,7 @@ import {
   PostgresUrl,
   readSettings,
   WebUrl,
+  webhookSettings,
 } from '@guildhall/service/config'
 import { Cron } from 'croner'
 import { z } from 'zod'
@@ -21,6 +22,10 @@ export const Settings = z.object({
   ),
   CODEHOST_API_URL: WebUrl.default('https://api.github.com').describe('API of the code host'),
   CODEHOST_TOKEN: z.string().optional().describe('Token of the code host, for public repositories'),
+  ...webhookSettings,
+  ERROR_WEBHOOK_URL: WebUrl.optional().describe(
+    'Chat webhook that gets every new error, of every org and of the server',
+  ),
   CALENDAR_SYNC_CRON: z
     .string()
     .refine(isCron, 'is no cron text such as 0 * * * *')

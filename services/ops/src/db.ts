@@ -32,6 +32,17 @@ export interface Tables extends BusTables {
     count: Generated<number>
     first_seen: Date
     last_seen: Date
+    resolved_at: Date | null
+    resolved_by: string | null
+    opened_by: string | null
+  }
+  error_alerts: {
+    group_id: string
+    target: 'org' | 'deployment'
+    returned: boolean
+    due_at: Generated<Date>
+    attempts: Generated<number>
+    held: Generated<boolean>
   }
   error_events_seen: { id: string; seen_at: Generated<Date> }
   resolved_notifications: {

@@ -9,7 +9,9 @@ import { createCi } from './ci/runs.ts'
 import { type Config, readConfig } from './config.ts'
 import { migrations, type Tables } from './db.ts'
 import type { Deps } from './deps.ts'
-import { storeError } from './errors/store.ts'
+import { keepAlerting } from './errors/alerts.ts'
+import { hourly } from './errors/budget.ts'
+import { takeError } from './errors/store.ts'
 import { jobHandlers } from './jobs.ts'
 import { jobsBy, keepTicking } from './ticks/tick.ts'
 
@@ -45,11 +47,12 @@ export async function start(config: Config, now = () => new Date()): Promise<Run
         durable: 'ops-errors',
         subject: 'errors.*',
         concurrency: 8,
-        handle: (message) => storeError(db, message.json()),
+        handle: (message) => takeError(deps, message.json()),
       },
       signal,
     ),
     keepTicking(deps, jobsBy(config), signal),
+    keepAlerting({ ...deps, config, budget: hourly(now) }, signal),
   ])
 }
 

@@ -10,9 +10,12 @@ import { migrations, type Tables } from './db.ts'
 import { start } from './main.ts'
 
 /** ops on its own database and broker. */
-export async function testOps(t: Pick<TestContext, 'after'>, more: Env = {}) {
-  const settings = { ...(await testSettings(t, { ops: migrations })), ...more }
-  const ops = await start(readConfig(settings))
+export async function testOps(
+  t: Pick<TestContext, 'after'>,
+  { env = {}, now }: { env?: Env; now?: () => Date } = {},
+) {
+  const settings = { ...(await testSettings(t, { ops: migrations })), ...env }
+  const ops = await start(readConfig(settings), now)
   const url = roleUrl(settings.DATABASE_URL, 'ops', settings.INTERNAL_KEY)
   const db = openDb<Tables>({ url, schema: 'ops', log: quietLog })
   cleanUp(t, () => db.destroy())

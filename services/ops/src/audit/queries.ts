@@ -1,6 +1,8 @@
 import type { AuditEvent } from '@guildhall/contracts/event'
 import type { DayCount } from '@guildhall/contracts/fields'
+import type { AuditEntry } from '@guildhall/contracts/ops'
 import { sql } from 'kysely'
+import type { z } from 'zod'
 import type { Db } from '../db.ts'
 
 export interface AuditFilters {
@@ -16,7 +18,7 @@ export async function auditLines(
   db: Db,
   { org_id, actor, action, since }: AuditFilters,
   { before, limit }: { before: string | undefined; limit: number },
-): Promise<AuditEvent[]> {
+): Promise<z.output<typeof AuditEntry>[]> {
   let query = db.selectFrom('audit_entries').selectAll().orderBy('id', 'desc').limit(limit)
   if (org_id !== undefined) query = query.where('org_id', '=', org_id)
   if (actor !== undefined) query = query.where('actor_id', '=', actor)
@@ -24,7 +26,11 @@ export async function auditLines(
   if (since !== undefined) query = query.where('created_at', '>=', new Date(since))
   if (before !== undefined) query = query.where('id', '<', before)
   const rows = await query.execute()
-  return rows.map((row) => ({ ...row, created_at: row.created_at.toISOString() }))
+  return rows.map(({ org_id: org, created_at, ...row }) => ({
+    ...row,
+    org,
+    created_at: created_at.toISOString(),
+  }))
 }
 
 /** How many lines of an org there are on each day since an instant; refused tool calls have failed. */

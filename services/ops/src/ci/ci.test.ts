@@ -32,8 +32,10 @@ async function setUp(t: TestContext) {
   sandbox.world.repos.push(open, hidden)
   const { codeHost } = sandbox.world.keys
   const ops = await testOps(t, {
-    CODEHOST_API_URL: sandbox.codeHostUrl,
-    CODEHOST_TOKEN: codeHost, // sees private ones too
+    env: {
+      CODEHOST_API_URL: sandbox.codeHostUrl,
+      CODEHOST_TOKEN: codeHost, // sees private ones too
+    },
   })
   const auth = await busAs(t, { url: ops.settings.NATS_URL, peer: 'auth' })
   answer(auth, findSecrets('ops'), async ({ org_id }) => ({

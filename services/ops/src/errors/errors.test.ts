@@ -2,36 +2,16 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { ask } from '@guildhall/bus/calls'
 import { busAs } from '@guildhall/bus/testing'
+import { listErrors } from '@guildhall/contracts/error-groups'
 import type { ErrorEvent } from '@guildhall/contracts/event'
-import { listErrors } from '@guildhall/contracts/ops'
 import { purgeOrgOf } from '@guildhall/contracts/orgs'
 import { newId } from '@guildhall/service/id'
 import { until } from '@guildhall/service/testing'
 import { storeAudit } from '../audit/store.ts'
 import { testOps } from '../testing.ts'
-import { firstFrameOfOurs, storeError } from './store.ts'
-
-const stack = `TypeError: it broke
-    at parse (/srv/app/node_modules/.pnpm/zod/core.ts:1:2)
-    at node:internal/process/task_queues:104:5
-    at save (file:///srv/app/services/auth/src/orgs/queries.ts:12:7)
-    at route (file:///srv/app/libs/service/src/app.ts:90:1)`
-
-function event(more: Partial<ErrorEvent> = {}): ErrorEvent {
-  return {
-    id: newId(),
-    created_at: '2031-01-01T00:00:00.000Z',
-    service: 'auth',
-    org_id: 1,
-    kind: 'TypeError',
-    message: 'it broke',
-    stack,
-    route: '/api/x',
-    request_id: null,
-    dropped_before: 0,
-    ...more,
-  }
-}
+import { firstFrameOfOurs } from './rules.ts'
+import { storeError } from './store.ts'
+import { event, STACK as stack } from './testing.ts'
 
 async function setUp(t: TestContext) {
   const ops = await testOps(t)
@@ -62,7 +42,7 @@ test('a purge of an org deletes its errors and keeps its audit lines', async (t)
   const auth = await busAs(t, { url: settings.NATS_URL, peer: 'auth' })
   for (let n = 0; n < 2; n++) await ask(auth, purgeOrgOf('ops'), { org_id: 1 })
   const { errors } = await list()
-  assert.deepEqual(errors.map(({ org_id }) => org_id).sort(), [2, null])
+  assert.deepEqual(errors.map(({ org }) => org).sort(), [2, null])
   const lines = await db.selectFrom('audit_entries').select('id').execute()
   assert.deepEqual(lines, [{ id }])
 })

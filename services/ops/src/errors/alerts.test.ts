@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { answer } from '@guildhall/bus/calls'
+import { busAs } from '@guildhall/bus/testing'
+import { findOrg } from '@guildhall/contracts/orgs'
+import { findSecrets } from '@guildhall/contracts/secrets'
+import { testSandbox } from '@guildhall/sandbox/testing'
+import type { ChatWebhook } from '@guildhall/sandbox/world'
+import { until } from '@guildhall/service/testing'
+import { sql } from 'kysely'
+import { testOps } from '../testing.ts'
+import { MESSAGES_PER_HOUR } from './budget.ts'
+import { storeError } from './store.ts'
+import { event } from './testing.ts'
+
+const TOKEN = 'very-secret-token-of-the-webhook'
+const hookOf = (id: string): ChatWebhook => ({ id, token: TOKEN, messages: [], asked: 0 })
+const textsOf = ({ messages }: ChatWebhook) =>
+  messages.map((one) => String((one as { content?: string }).content))
+
+/** ops with a channel of its own and one of org 1, which auth knows, as it does org 2 without one. */
+async function setUp(t: TestContext) {
+  const sandbox = await testSandbox(t)
+  const [own, ofOrg] = [hookOf('80001'), hookOf('80002')]
+  sandbox.world.webhooks = [own, ofOrg]
+  const urlOf = ({ id, token }: ChatWebhook) => `${sandbox.chatWebhooksUrl}/${id}/${token}`
+  const clock = { ahead: 0 }
+  const now = () => new Date(Date.now() + clock.ahead)
+  const env = { ERROR_WEBHOOK_URL: urlOf(own), ALERTS_WEBHOOK_ORIGINS: sandbox.url }
+  const ops = await testOps(t, { env, now })
+  const secrets: Record<number, string> = { 1: urlOf(ofOrg) }
+  const auth = await busAs(t, { url: ops.settings.NATS_URL, peer: 'auth' })
+  answer(auth, findSecrets('ops'), async ({ org_id }) => {
+    const url = secrets[org_id]
+    return { secrets: url === undefined ? {} : { error_webhook_url: url } }
+  })
+  answer(auth, findOrg, async (args) => {
+    const id = 'id' in args ? args.id : 0
+    const org = { id, prefix: `org${id}`, name: 'Org', modules: [], publisher: false }
+    return { org: { ...org, chat_server_id: '12345', officer_role_id: null } } as never
+  })
+  await auth.nats.flush()
+  const left = async () => (await ops.db.selectFrom('error_alerts').selectAll().execute()).length
+  const store = (more: Parameters<typeof event>[0] = {}) => storeError(ops.db, event(more))
+  const sent = () => until(async () => (await left()) === 0)
+  return { ...ops, own, ofOrg, secrets, clock, store, left, sent }
+}
+
+test('a new error is told once to its org and once to the deployment, however often it occurs', async (t) => {
+  const { own, ofOrg, store, sent } = await setUp(t)
+  await Promise.all(Array.from({ length: 10 }, () => store({ message: 'it `broke` @everyone' })))
+  await sent()
+  await store({ message: 'it `broke` @everyone' })
+  await sent()
+  for (const hook of [own, ofOrg]) {
+    assert.equal(hook.messages.length, 1)
+    const [text = ''] = textsOf(hook)
+    assert.match(text, /^\*\*New error\*\* in auth \(org1\): `TypeError`/)
+    assert.match(text, /it 'broke' @everyone/)
+    assert.match(text, /services\/auth\/src\/orgs\/queries\.ts:12/)
+    assert.deepEqual(hook.messages[0]?.allowed_mentions, { parse: [] })
+  }
+})
+
+test('errors of the server, and of orgs without a webhook, go to the deployment alone', async (t) => {
+  const { own, ofOrg, store, sent } = await setUp(t)
+  await store({ org_id: null })
+  await store({ org_id: 2 })
+  await sent()
+  assert.deepEqual([own.messages.length, ofOrg.messages.length], [2, 0])
+})
+
+test('an error that comes back after it was resolved is told again', async (t) => {
+  const { db, own, ofOrg, store, sent } = await setUp(t)
+  await store()
+  await sent()
+  const at = new Date('2031-02-01T00:00:00Z')
+  await db.updateTable('error_groups').set({ resolved_at: at }).execute()
+  await store({ created_at: '2031-02-02T00:00:00.000Z' })
+  await sent()
+  for (const hook of [own, ofOrg])
+    assert.match(textsOf(hook)[1] ?? '', /^\*\*An error came back\*\*/)
+})
+
+test('of more than an hour may have the rest is counted and told once there is room', async (t) => {
+  const { db, own, store, clock, left } = await setUp(t)
+  const errors = MESSAGES_PER_HOUR + 7
+  for (let n = 0; n < errors; n++) await store({ org_id: null, kind: `K${'x'.repeat(n)}` })
+  const held = () =>
+    db.selectFrom('error_alerts').select('group_id').where('held', '=', true).execute()
+  await until(async () => (await held()).length === 7)
+  await until(async () => (await left()) === 7) // those of no org have no channel of an org
+  assert.equal(own.messages.length, MESSAGES_PER_HOUR)
+  clock.ahead += 3_400_000
+  await store({ org_id: null, kind: 'Late' })
+  await until(async () => (await held()).length === 8)
+  clock.ahead += 260_000
+  await until(async () => (await left()) === 0)
+  assert.equal(own.messages.length, MESSAGES_PER_HOUR + 1)
+  assert.match(textsOf(own).at(-1) ?? '', /^\*\*8 more errors\*\*/)
+})
+
+test('what the channel does not take now comes later, and what it never takes is dropped', async (t) => {
+  const { db, own, ofOrg, store, sent } = await setUp(t)
+  own.fault = 'rate_limited'
+  ofOrg.token = 'another'
+  await store()
+  const tried = await until(async () => {
+    const rows = await db.selectFrom('error_alerts').selectAll().execute()
+    return rows.length === 1 && rows[0]?.attempts === 1 && own.asked === 1 ? rows : undefined
+  })
+  assert.equal(tried[0]?.target, 'deployment')
+  own.fault = undefined
+  await db.updateTable('error_alerts').set({ due_at: sql<Date>`now()` }).execute()
+  await sent()
+  assert.deepEqual([own.messages.length, ofOrg.messages.length], [1, 0])
+  assert.ok(
+    !JSON.stringify(await db.selectFrom('error_groups').selectAll().execute()).includes(TOKEN),
+  )
+})

@@ -1,0 +1,35 @@
+/** What a message says of a group. */
+export interface Told {
+  service: string
+  kind: string
+  message: string
+  location: string | null
+  route: string | null
+  returned: boolean
+  /** The prefix of its org, where it happened in one. */
+  org: string | undefined
+}
+
+/** A message of the chat platform has 2 000 characters. */
+const MOST_MESSAGE_CHARS = 1_000
+const MOST_NAME_CHARS = 200
+
+/** The text of one message, in the chat platform's Markdown; what was logged stands in it as code. */
+export function textOf({ service, kind, message, location, route, returned, org }: Told): string {
+  const lines = [
+    `**${returned ? 'An error came back' : 'New error'}** in ${service}${org ? ` (${org})` : ''}: ${code(kind)}`,
+    block(message),
+    location && `At ${code(location)}`,
+    route && `Route ${code(route)}`,
+  ]
+  return lines.filter(Boolean).join('\n')
+}
+
+/** Told once there is room again. */
+export const textOfHeld = (held: number) =>
+  `**${held} more error${held === 1 ? '' : 's'}** ${held === 1 ? 'was' : 'were'} new or came back while this channel had its messages of the hour. The error log has all.`
+
+/** A backtick would end the code. */
+const plain = (text: string, most: number) => text.replaceAll('`', "'").slice(0, most)
+const code = (text: string) => `\`${plain(text, MOST_NAME_CHARS).replace(/\s+/g, ' ')}\``
+const block = (text: string) => `\`\`\`\n${plain(text, MOST_MESSAGE_CHARS)}\n\`\`\``
