@@ -30,7 +30,7 @@ export const allStructure = (databaseUrl: string) =>
         from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_namespace n on n.oid = c.relnamespace
         where n.nspname = any($1)
       union all select indexdef from pg_indexes where schemaname = any($1)
-      union all select pg_get_triggerdef(g.oid) || ' ' || g.tgenabled
+      union all select pg_get_triggerdef(g.oid) || ' ' || g.tgenabled::text
         from pg_trigger g join pg_class c on c.oid = g.tgrelid join pg_namespace n on n.oid = c.relnamespace
         where n.nspname = any($1) and not g.tgisinternal
       order by 1`,

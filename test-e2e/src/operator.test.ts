@@ -59,6 +59,8 @@ test('the check passes on a good installation and names every fault of a bad one
     AUTH_DATABASE_URL: 'postgres://auth@127.0.0.1:1/auth',
     OPS_PORT: 'many',
     MEILI_URL: 'http://127.0.0.1:7700',
+    KNOWLEDGE_CRAWL_BACH: '5',
+    SECRET_KEY_FILE: '/nowhere',
   }
   const faulty = await operatorOf(t, faults)
   const machine = await faulty('config', 'check', '--json')
@@ -66,7 +68,7 @@ test('the check passes on a good installation and names every fault of a bad one
   assert.equal(machine.code, 1)
   assert.deepEqual(
     found.filter(({ ok }) => !ok).map(({ check }) => check),
-    ['settings of knowledge', 'settings of ops', 'database'],
+    ['settings of knowledge', 'settings of ops', 'unknown settings', 'contradictions', 'database'],
   )
   const bad = await faulty('config', 'check')
   assert.equal(bad.code, 1)
@@ -74,6 +76,8 @@ test('the check passes on a good installation and names every fault of a bad one
   assert.match(bad.err, /settings of knowledge +FAULT[^:]*:\n +MEILI_URL: MEILI_URL and QDRANT_URL/)
   assert.match(bad.err, /database +FAULT.*ECONNREFUSED/)
   assert.match(bad.err, /settings of auth +ok/)
+  assert.match(bad.err, /KNOWLEDGE_CRAWL_BACH is read by nobody: is KNOWLEDGE_CRAWL_BATCH meant/)
+  assert.match(bad.err, /SECRET_KEY and SECRET_KEY_FILE are both set/)
 })
 
 test('the check names every fault of a pack with its file, before knowledge refuses to start', async (t) => {
@@ -124,6 +128,14 @@ test('wrong calls say what is right and end with another code', async (t) => {
     [['jobs', 'run', 'auth.nothing'], 2, /There is no job/],
     [['jobs', 'run', 'auth.prune', '-a', 'x=1'], 2, /has no argument x; it takes none/],
     [['org', 'list', 'demo'], 2, /org list takes no demo/],
+    [['org', 'list', '--yes'], 2, /org list takes no --yes/],
+    [['backup'], 2, /Name a new file/],
+    [['backup', 'a', 'b'], 2, /backup takes no b/],
+    [['backup', '/nowhere/a'], 2, /its folder is not there/],
+    [['restore', '/nowhere/a'], 2, /cannot be read/],
+    [['restore', 'a', '--with-keys'], 2, /needs --passphrase-file/],
+    [['backup', '--help'], 0, /backup <file> \[--with-keys/],
+    [['org', 'destroy', '--json'], 2, /^\{"error":"There is no command org destroy","code":/],
     [['migrate', 'down', 'auth'], 2, /add --yes/],
   ] as const) {
     const { out, err, ...ended } = await operator(...args)

@@ -25,7 +25,10 @@ export async function configCheck(env: Env): Promise<Said> {
   if (!env.DATABASE_URL && !env.DATABASE_URL_FILE && !existsSync(join(home, 'postgres'))) {
     throw new SettingsError(`Nothing is installed in ${home}: npm start makes it`)
   }
-  const settings = await operatorSettings(env)
+  const settings = await operatorSettings(env).catch((error: Error) => {
+    if (error instanceof SettingsError) return env // a file of one cannot be read: told below, with all others
+    throw error
+  })
   const checks = [
     ...settingsChecks(settings),
     listCheck('unknown settings', unknownSettings(env)),
