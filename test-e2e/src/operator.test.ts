@@ -3,7 +3,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { cleanUp } from '@guildhall/service/testing'
+import { listAudit } from '@guildhall/contracts/ops'
+import { people } from '@guildhall/sandbox/demo'
+import { cleanUp, until } from '@guildhall/service/testing'
 import { operatorAt } from './run-operator.ts'
 import { testStack } from './stack.ts'
 
@@ -36,6 +38,39 @@ test('a job is run at its service and waited for', async (t) => {
   assert.equal(run.code, 0, run.err)
   assert.deepEqual([JSON.parse(run.out).job, JSON.parse(run.out).state], ['auth.prune', 'done'])
   assert.match((await operator('jobs', 'list')).out, /knowledge\.index_pending +\* \* \* \* \*/)
+})
+
+test('a job takes the contents of a file, and its run stands in the audit log', async (t) => {
+  const stack = await testStack(t)
+  const folder = await mkdtemp(join(tmpdir(), 'guildhall-test-csv-'))
+  cleanUp(t, () => rm(folder, { recursive: true, force: true }))
+  const csv = join(folder, 'kickoff.csv')
+  const who = 'ada@example.org;Ada;Lovelace;2026-10-01'
+  await writeFile(csv, `Email;First Name;Last Name;Checked-In Date\r\n${who}\r\n`)
+  const args = ['org_prefix=demo', 'event_name=Kickoff', 'event_points=5', `file_content=@${csv}`]
+  const flags = args.flatMap((one) => ['-a', one])
+  const operator = operatorAt(stack)
+  const run = await operator('jobs', 'run', 'points.import_event_csv', ...flags, '--json')
+  assert.equal(run.code, 0, run.err)
+  const { id, state } = JSON.parse(run.out)
+  assert.equal(state, 'done')
+  const superadmin = stack.as((await stack.signIn(people.superadmin)).access_token)
+  const entry = await until(async () => {
+    const reply = await superadmin.call(listAudit, { query: { action: 'store.job.started' } })
+    return reply.status === 200 && reply.body.entries[0]
+  })
+  assert.deepEqual(
+    [entry.source, entry.details],
+    ['cli', { job: 'points.import_event_csv', run_id: id }],
+  )
+  const missing = await operator(
+    'jobs',
+    'run',
+    'points.import_event_csv',
+    '-a',
+    'file_content=@/no',
+  )
+  assert.deepEqual([missing.code, /cannot be read/.test(missing.err)], [2, true])
 })
 
 test('the search index is made again, and the operator is told how far', async (t) => {

@@ -41,7 +41,13 @@ export function refill<T>(
     await client.query('begin')
     await client.query(`set local lock_timeout = ${LOCK_MS}`)
     const tables = await tablesOf(client, schemas)
-    await client.query(`lock table ${tables.map(qualified).join(', ')} in access exclusive mode`)
+    await client
+      .query(`lock table ${tables.map(qualified).join(', ')} in access exclusive mode`)
+      .catch((cause: Error) => {
+        if ((cause as { code?: unknown }).code !== '55P03') throw cause // lock_not_available
+        const message = 'Somebody uses the tables: stop every service, then restore'
+        throw new AppError('conflict', 'restore.in_use', message, { cause })
+      })
     await refuseFilled(client, schemas)
 
     const references = await dropReferences(client, schemas)

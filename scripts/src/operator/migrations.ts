@@ -4,7 +4,7 @@ import { knownRevisions, migrateDown, migrateUp, pendingMigrations } from '@guil
 import { provision, roleUrl } from '@guildhall/db/provision'
 import type { Env } from '@guildhall/service/config'
 import { parts } from '../services.ts'
-import { type Said, table, UsageError, withDatabase } from './context.ts'
+import { type Said, table, UsageError, withDatabase, withFiles } from './context.ts'
 
 interface Owner {
   url: string
@@ -24,7 +24,8 @@ function schemaOf(service: Service, { url, internalKey, env }: Owner) {
 const foldersOf = (service: Service) => [busMigrations, parts[service].migrations]
 
 /** The URL of a service's own role, where the operator set one. */
-export const ownUrlOf = (service: Service, env: Env) => env[`${service.toUpperCase()}_DATABASE_URL`]
+export const ownUrlOf = (service: Service, env: Env) =>
+  withFiles(env)[`${service.toUpperCase()}_DATABASE_URL`]
 
 /** The revisions of this build, oldest first. */
 export const revisionsOfBuild = (service: Service) => knownRevisions(foldersOf(service))

@@ -19,7 +19,7 @@ import {
   rowsByService,
 } from './backup.ts'
 import { type Checked, readChecked } from './checked-backup.ts'
-import { type Said, table, UsageError, withDatabase } from './context.ts'
+import { type Said, table, UsageError, withDatabase, withFiles } from './context.ts'
 import { migrateEach } from './migrations.ts'
 import { openSealedKeys } from './sealed-keys.ts'
 
@@ -106,7 +106,8 @@ async function restoreKeys(env: Env, home: string, { keys }: Checked, passphrase
     throw new AppError('invalid', 'backup.no_keys', message)
   }
   const opened = await openSealedKeys(keys, passphrase)
-  const other = Object.entries(opened).find(([name, key]) => env[name] && env[name] !== key)
+  const set = withFiles(env)
+  const other = Object.entries(opened).find(([name, key]) => set[name] && set[name] !== key)
   if (other)
     throw new SettingsError(
       `${other[0]} is set and another one than in the backup. Unset it, or restore without --with-keys`,
