@@ -25,10 +25,7 @@ export async function configCheck(env: Env): Promise<Said> {
   if (!env.DATABASE_URL && !env.DATABASE_URL_FILE && !existsSync(join(home, 'postgres'))) {
     throw new SettingsError(`Nothing is installed in ${home}: npm start makes it`)
   }
-  const settings = await operatorSettings(env).catch((error: Error) => {
-    if (error instanceof SettingsError) return env // a file of one cannot be read: told below, with all others
-    throw error
-  })
+  const settings = await operatorSettings(env).catch(() => settingsWithoutFiles(env))
   const checks = [
     ...settingsChecks(settings),
     listCheck('unknown settings', unknownSettings(env)),
@@ -41,6 +38,18 @@ export async function configCheck(env: Env): Promise<Said> {
     checks.map(({ check, ok, result }) => ({ check, ok: ok ? 'ok' : 'FAULT', result })),
   )
   return { text, json: checks, fault: checks.some(({ ok }) => !ok) }
+}
+
+/** Where a file cannot be read: its setting stays unset, and each check of `NAME_FILE` tells why. */
+async function settingsWithoutFiles(env: Env): Promise<Env> {
+  const entries = Object.entries(env)
+  const plain = Object.fromEntries(entries.filter(([name]) => !name.endsWith('_FILE')))
+  const settings = await operatorSettings(plain)
+  const unset = entries
+    .filter(([name, file]) => file && name.endsWith('_FILE'))
+    .map(([name]) => name.slice(0, -'_FILE'.length))
+    .filter((name) => !env[name])
+  return { ...settings, ...Object.fromEntries(unset.map((name) => [name, undefined])), ...env }
 }
 
 const listCheck = (check: string, faults: string[]): Check => ({
