@@ -32,10 +32,9 @@ export type Mode = 'demo' | 'real'
 /** Marks a new data folder as demo or real; throws where it is the other, so that the two never mix. */
 export async function markHome(home: string, mode: Mode) {
   await mkdir(home, { recursive: true, mode: 0o700 })
-  const file = join(home, 'mode')
-  const marked = await readIfThere(file)
-  if (marked === undefined) return writeFile(file, `${mode}\n`)
-  if (marked.trim() === mode) return
+  const marked = await modeOf(home)
+  if (marked === undefined) return writeFile(modeFile(home), `${mode}\n`)
+  if (marked === mode) return
   const why =
     mode === 'real'
       ? 'holds demo data, but outside credentials are set'
@@ -44,6 +43,11 @@ export async function markHome(home: string, mode: Mode) {
     `${home} ${why}. Set GUILDHALL_HOME to another folder, or change the credentials.`,
   )
 }
+
+const modeFile = (home: string) => join(home, 'mode')
+
+/** What a data folder is marked as; nothing where it is new. */
+export const modeOf = async (home: string) => (await readIfThere(modeFile(home)))?.trim()
 
 /** How commands reach the running installation. */
 export interface RunningStack {

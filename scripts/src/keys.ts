@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { SettingsError } from '@guildhall/service/config'
 import { readIfThere } from './home.ts'
 
 const NAMES = ['SECRET_KEY', 'SECRETS_KEY', 'INTERNAL_KEY', 'POSTGRES_PASSWORD'] as const
@@ -27,9 +28,27 @@ export async function openKeys(
   return { keys, folder, made }
 }
 
+/**
+ * Puts keys of a backup where `openKeys` finds them. Throws where another one is there: what is sealed with
+ * that one would not open any more.
+ */
+export async function placeKeys(home: string, keys: Readonly<Partial<Keys>>) {
+  const folder = join(home, 'keys')
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  for (const [name, value] of Object.entries(keys)) {
+    const file = join(folder, name.toLowerCase())
+    const found = await readIfThere(file)
+    if (found === undefined) await writeKey(file, value)
+    else if (found.trim() !== value) {
+      throw new SettingsError(
+        `${file} holds another ${name} than the backup. Set GUILDHALL_HOME to a new folder, or restore without --with-keys`,
+      )
+    }
+  }
+}
+
 /** Written aside and moved into place, so that a kill leaves a whole key or none. */
-async function writeKey(file: string) {
-  const value = randomBytes(32).toString('hex')
+async function writeKey(file: string, value = randomBytes(32).toString('hex')) {
   const aside = `${file}.new`
   const handle = await open(aside, 'w', 0o600)
   await handle.writeFile(value)

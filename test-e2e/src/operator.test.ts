@@ -3,7 +3,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { cleanUp } from '@guildhall/service/testing'
+import { listAudit } from '@guildhall/contracts/ops'
+import { people } from '@guildhall/sandbox/demo'
+import { cleanUp, until } from '@guildhall/service/testing'
 import { operatorAt } from './run-operator.ts'
 import { testStack } from './stack.ts'
 
@@ -38,6 +40,39 @@ test('a job is run at its service and waited for', async (t) => {
   assert.match((await operator('jobs', 'list')).out, /knowledge\.index_pending +\* \* \* \* \*/)
 })
 
+test('a job takes the contents of a file, and its run stands in the audit log', async (t) => {
+  const stack = await testStack(t)
+  const folder = await mkdtemp(join(tmpdir(), 'guildhall-test-csv-'))
+  cleanUp(t, () => rm(folder, { recursive: true, force: true }))
+  const csv = join(folder, 'kickoff.csv')
+  const who = 'ada@example.org;Ada;Lovelace;2026-10-01'
+  await writeFile(csv, `Email;First Name;Last Name;Checked-In Date\r\n${who}\r\n`)
+  const args = ['org_prefix=demo', 'event_name=Kickoff', 'event_points=5', `file_content=@${csv}`]
+  const flags = args.flatMap((one) => ['-a', one])
+  const operator = operatorAt(stack)
+  const run = await operator('jobs', 'run', 'points.import_event_csv', ...flags, '--json')
+  assert.equal(run.code, 0, run.err)
+  const { id, state } = JSON.parse(run.out)
+  assert.equal(state, 'done')
+  const superadmin = stack.as((await stack.signIn(people.superadmin)).access_token)
+  const entry = await until(async () => {
+    const reply = await superadmin.call(listAudit, { query: { action: 'store.job.started' } })
+    return reply.status === 200 && reply.body.entries[0]
+  })
+  assert.deepEqual(
+    [entry.source, entry.details],
+    ['cli', { job: 'points.import_event_csv', run_id: id }],
+  )
+  const missing = await operator(
+    'jobs',
+    'run',
+    'points.import_event_csv',
+    '-a',
+    'file_content=@/no',
+  )
+  assert.deepEqual([missing.code, /cannot be read/.test(missing.err)], [2, true])
+})
+
 test('the search index is made again, and the operator is told how far', async (t) => {
   const operator = await operatorOf(t)
   const run = await operator('search', 'rebuild', '--json')
@@ -59,6 +94,8 @@ test('the check passes on a good installation and names every fault of a bad one
     AUTH_DATABASE_URL: 'postgres://auth@127.0.0.1:1/auth',
     OPS_PORT: 'many',
     MEILI_URL: 'http://127.0.0.1:7700',
+    KNOWLEDGE_CRAWL_BACH: '5',
+    SECRET_KEY_FILE: '/nowhere',
   }
   const faulty = await operatorOf(t, faults)
   const machine = await faulty('config', 'check', '--json')
@@ -66,7 +103,7 @@ test('the check passes on a good installation and names every fault of a bad one
   assert.equal(machine.code, 1)
   assert.deepEqual(
     found.filter(({ ok }) => !ok).map(({ check }) => check),
-    ['settings of knowledge', 'settings of ops', 'database'],
+    ['settings of knowledge', 'settings of ops', 'unknown settings', 'contradictions', 'database'],
   )
   const bad = await faulty('config', 'check')
   assert.equal(bad.code, 1)
@@ -74,6 +111,8 @@ test('the check passes on a good installation and names every fault of a bad one
   assert.match(bad.err, /settings of knowledge +FAULT[^:]*:\n +MEILI_URL: MEILI_URL and QDRANT_URL/)
   assert.match(bad.err, /database +FAULT.*ECONNREFUSED/)
   assert.match(bad.err, /settings of auth +ok/)
+  assert.match(bad.err, /KNOWLEDGE_CRAWL_BACH is read by nobody: is KNOWLEDGE_CRAWL_BATCH meant/)
+  assert.match(bad.err, /SECRET_KEY and SECRET_KEY_FILE are both set/)
 })
 
 test('the check names every fault of a pack with its file, before knowledge refuses to start', async (t) => {
@@ -124,6 +163,14 @@ test('wrong calls say what is right and end with another code', async (t) => {
     [['jobs', 'run', 'auth.nothing'], 2, /There is no job/],
     [['jobs', 'run', 'auth.prune', '-a', 'x=1'], 2, /has no argument x; it takes none/],
     [['org', 'list', 'demo'], 2, /org list takes no demo/],
+    [['org', 'list', '--yes'], 2, /org list takes no --yes/],
+    [['backup'], 2, /Name a new file/],
+    [['backup', 'a', 'b'], 2, /backup takes no b/],
+    [['backup', '/nowhere/a'], 2, /its folder is not there/],
+    [['restore', '/nowhere/a'], 2, /cannot be read/],
+    [['restore', 'a', '--with-keys'], 2, /needs --passphrase-file/],
+    [['backup', '--help'], 0, /backup <file> \[--with-keys/],
+    [['org', 'destroy', '--json'], 2, /^\{"error":"There is no command org destroy","code":/],
     [['migrate', 'down', 'auth'], 2, /add --yes/],
   ] as const) {
     const { out, err, ...ended } = await operator(...args)

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AppError } from '@guildhall/service/errors'
 import { Client, escapeIdentifier } from 'pg'
+import type { Revision } from './shapes.ts'
 
 interface Migration {
   name: string
@@ -85,6 +86,12 @@ export async function pendingMigrations({
   } finally {
     await client.end()
   }
+}
+
+/** The revisions that this build knows, in the order in which they are applied. */
+export async function knownRevisions(folders: readonly string[]): Promise<Revision[]> {
+  const known = (await Promise.all(folders.map(readFolder))).flat()
+  return known.map(({ name, checksum }) => ({ name, checksum }))
 }
 
 type Applied = { name: string; checksum: string }[]

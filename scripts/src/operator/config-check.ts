@@ -1,17 +1,15 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { connectBus } from '@guildhall/bus/connect'
-import { services } from '@guildhall/contracts/names'
-import { Settings as GatewaySettings } from '@guildhall/gateway/config'
 import { Settings as KnowledgeSettings } from '@guildhall/knowledge/config'
 import { loadPacks, packFolders } from '@guildhall/knowledge/packs/load'
 import { type Env, readSettings, SettingsError } from '@guildhall/service/config'
 import { createLog } from '@guildhall/service/log'
 import { z } from 'zod'
 import { homeOf } from '../home.ts'
-import { parts } from '../services.ts'
 import { operatorSettings, type Said, table, withDatabase } from './context.ts'
 import { pendingByService } from './migrations.ts'
+import { contradictions, schemas, unknownSettings } from './setting-checks.ts'
 
 const CONNECT_MS = 5_000
 
@@ -24,12 +22,14 @@ interface Check {
 /** Settings, packs, the two servers and the migrations, all faults at once. */
 export async function configCheck(env: Env): Promise<Said> {
   const home = homeOf(env)
-  if (!env.DATABASE_URL && !existsSync(join(home, 'postgres'))) {
+  if (!env.DATABASE_URL && !env.DATABASE_URL_FILE && !existsSync(join(home, 'postgres'))) {
     throw new SettingsError(`Nothing is installed in ${home}: npm start makes it`)
   }
-  const settings = await operatorSettings(env)
+  const settings = await operatorSettings(env).catch(() => settingsWithoutFiles(env))
   const checks = [
     ...settingsChecks(settings),
+    listCheck('unknown settings', unknownSettings(env)),
+    listCheck('contradictions', contradictions(env)),
     await packsCheck(settings),
     await databaseCheck(env),
     await natsCheck(settings),
@@ -40,13 +40,27 @@ export async function configCheck(env: Env): Promise<Said> {
   return { text, json: checks, fault: checks.some(({ ok }) => !ok) }
 }
 
+/** Where a file cannot be read: its setting stays unset, and each check of `NAME_FILE` tells why. */
+async function settingsWithoutFiles(env: Env): Promise<Env> {
+  const entries = Object.entries(env)
+  const plain = Object.fromEntries(entries.filter(([name]) => !name.endsWith('_FILE')))
+  const settings = await operatorSettings(plain)
+  const unset = entries
+    .filter(([name, file]) => file && name.endsWith('_FILE'))
+    .map(([name]) => name.slice(0, -'_FILE'.length))
+    .filter((name) => !env[name])
+  return { ...settings, ...Object.fromEntries(unset.map((name) => [name, undefined])), ...env }
+}
+
+const listCheck = (check: string, faults: string[]): Check => ({
+  check,
+  ok: faults.length === 0,
+  result: faults.join('\n  ') || 'none',
+})
+
 function settingsChecks(settings: Env): Check[] {
   // the embedded servers stand in where these are unset
   const whole = { DATABASE_URL: 'postgres://embedded', NATS_URL: 'nats://embedded', ...settings }
-  const schemas = {
-    gateway: GatewaySettings,
-    ...Object.fromEntries(services.map((service) => [service, parts[service].Settings])),
-  }
   return Object.entries(schemas).map(([name, schema]) => {
     try {
       readSettings(schema, whole)
@@ -76,15 +90,12 @@ async function databaseCheck(env: Env): Promise<Check> {
     const pending = await withDatabase(env, (url, internalKey) =>
       pendingByService({ url, internalKey, env }),
     )
-    const missing = Object.entries(pending).filter(([, names]) => names.length > 0)
-    const result = missing
-      .map(([service, names]) => `${service} misses ${names.join(', ')}`)
-      .join('; ')
-    return {
-      check: 'database',
-      ok: missing.length === 0,
-      result: result ? `${result}: run migrate up` : 'answers; migrations applied',
-    }
+    const faults = Object.entries(pending).flatMap(([service, found]) => {
+      if (found instanceof Error) return [`${service}: ${found.message}`]
+      return found.length > 0 ? [`${service} misses ${found.join(', ')}: run migrate up`] : []
+    })
+    const result = faults.join('; ') || 'answers; migrations applied'
+    return { check: 'database', ok: faults.length === 0, result }
   } catch (error) {
     return { check: 'database', ok: false, result: (error as Error).message }
   }

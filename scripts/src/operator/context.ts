@@ -1,10 +1,13 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Bus, connectBus } from '@guildhall/bus/connect'
 import { renderAuthorization } from '@guildhall/bus/embedded'
 import { natsUsers } from '@guildhall/bus/users'
+import { services } from '@guildhall/contracts/names'
 import { startPostgres } from '@guildhall/db/embedded'
-import { type Env, SettingsError } from '@guildhall/service/config'
+import { type Env, readSettings, SettingsError } from '@guildhall/service/config'
 import { createLog } from '@guildhall/service/log'
+import { z } from 'zod'
 import { homeOf, readRunning } from '../home.ts'
 import { openKeys } from '../keys.ts'
 
@@ -21,15 +24,37 @@ export interface Said {
 
 const log = createLog('operator', { format: 'text', level: 'error' })
 
+/** Keys and servers, which container secrets may bring as files. */
+const OF_FILES = ['SECRET_KEY', 'SECRETS_KEY', 'INTERNAL_KEY', 'DATABASE_URL', 'NATS_URL'] as const
+const FromFiles = z.object(
+  Object.fromEntries(
+    [...OF_FILES, ...services.map((one) => `${one.toUpperCase()}_DATABASE_URL`)].map((name) => [
+      name,
+      z.string().optional(),
+    ]),
+  ),
+)
+
+/** The environment with what `NAME_FILE` names read in. Throws SettingsError where one cannot be read. */
+export function withFiles(env: Env): Env {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value))
+  return { ...given, ...(readSettings(FromFiles, env) as Env) }
+}
+
 /** The settings of the installation of this environment: its keys, and the servers of the one that runs. */
 export async function operatorSettings(env: Env): Promise<Env> {
   const home = homeOf(env)
-  const { keys } = await openKeys(home)
-  const { POSTGRES_PASSWORD, ...secrets } = keys
+  const given = withFiles(env)
   const running = await readRunning(home)
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value))
   const servers = running && { DATABASE_URL: running.DATABASE_URL, NATS_URL: running.NATS_URL }
-  return { ...secrets, ...servers, ...given, GUILDHALL_HOME: home }
+  return { ...(await keysOfHome(home, given)), ...servers, ...given, GUILDHALL_HOME: home }
+}
+
+/** The keys of the data folder. Where the environment brings what a command needs, none are made there. */
+async function keysOfHome(home: string, { INTERNAL_KEY, DATABASE_URL }: Env) {
+  if (INTERNAL_KEY && DATABASE_URL && !existsSync(join(home, 'keys'))) return {}
+  const { POSTGRES_PASSWORD, ...secrets } = (await openKeys(home)).keys
+  return secrets
 }
 
 /** Runs `work` with a connection to the installation as the operator. Throws where none runs. */

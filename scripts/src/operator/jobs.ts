@@ -6,10 +6,13 @@ import { jobs } from '@guildhall/contracts/calls'
 import { type Job, ownerOfJob } from '@guildhall/contracts/job'
 import { findJobRun, type JobRun, startJob } from '@guildhall/contracts/ops'
 import { type Env, SettingsError } from '@guildhall/service/config'
+import { AppError } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
 import { type Said, table, UsageError, withBus } from './context.ts'
 
 const POLL_MS = 200
+/** A service that is silent for longer is not just starting again. */
+const AWAY_MS = 60_000
 
 export async function jobsList(): Promise<Said> {
   const rows = jobs.map(({ name, cron, summary }) => ({
@@ -39,8 +42,21 @@ export async function runToEnd(
 ): Promise<JobRun> {
   const [id, service] = [newId(), ownerOfJob(job)]
   await ask(bus, startJob(service), { id, job: job.name, args })
+  let heardAt = performance.now()
+  /** The run, or nothing while its service is away: it may be starting again, and takes the run up then. */
+  async function find() {
+    try {
+      const { run } = await ask(bus, findJobRun(service), { id })
+      heardAt = performance.now()
+      return run
+    } catch (error) {
+      const away = error instanceof AppError && error.kind === 'unavailable'
+      if (!away || performance.now() - heardAt > AWAY_MS) throw error
+      return null
+    }
+  }
   for (;;) {
-    const { run } = await ask(bus, findJobRun(service), { id })
+    const run = await find()
     if (run?.state === 'failed') throw new SettingsError(`${run.job} failed: ${run.error}`)
     if (run?.finished_at) return run
     await meanwhile()

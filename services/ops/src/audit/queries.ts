@@ -1,4 +1,3 @@
-import type { AuditEvent } from '@guildhall/contracts/event'
 import type { DayCount } from '@guildhall/contracts/fields'
 import type { AuditEntry } from '@guildhall/contracts/ops'
 import { sql } from 'kysely'

@@ -1,0 +1,130 @@
+import { finished } from 'node:stream/promises'
+import { resendAll } from '@guildhall/bus/resend'
+import { services } from '@guildhall/contracts/names'
+import { type FillOf, type Query, refill, refuseFilled } from '@guildhall/db/refill'
+import { withClient } from '@guildhall/db/shapes'
+import { type Env, SettingsError } from '@guildhall/service/config'
+import { AppError } from '@guildhall/service/errors'
+import { homeOf, type Mode, markHome, modeOf } from '../home.ts'
+import { type Keys, placeKeys } from '../keys.ts'
+import { readArchive } from './archive.ts'
+import {
+  checkOwnUrls,
+  ENTRIES,
+  type Head,
+  type KeyFlags,
+  keyIds,
+  keysOf,
+  passphraseOf,
+  rowsByService,
+} from './backup.ts'
+import { type Checked, readChecked } from './checked-backup.ts'
+import { type Said, table, UsageError, withDatabase, withFiles } from './context.ts'
+import { migrateEach } from './migrations.ts'
+import { openSealedKeys } from './sealed-keys.ts'
+
+const DAY_MS = 24 * 3_600_000
+
+/** Fills an empty deployment with a backup of the same revision: everything or nothing. */
+export async function restore(env: Env, file: string | undefined, flags: KeyFlags): Promise<Said> {
+  if (!file) throw new UsageError('Name the backup: restore <file>')
+  const passphrase = await passphraseOf(flags)
+  const checked = await readChecked(file)
+  const home = homeOf(env)
+  await checkMode(home, checked.head)
+  if (passphrase !== undefined) await restoreKeys(env, home, checked, passphrase)
+  const warnings = keyWarnings(checked.head, await keysOf(env))
+  const { mode } = checked.head
+  if (mode) await markHome(home, mode as Mode)
+  await withDatabase(env, async (url, internalKey) => {
+    await checkOwnUrls(url, env)
+    await withClient(url, (client) => refuseFilled(client, services))
+    await migrateEach({ url, internalKey, env })
+    const { sequences } = checked.head
+    await refill({ url, schemas: services, sequences }, (fillOf, query) =>
+      fillFrom(file, checked, fillOf, query),
+    )
+  })
+  const { taken_at } = checked.head
+  const said = [`${file} is restored: the data of ${taken_at}`, ...warnings].join('\n')
+  const json = { file, taken_at, with_keys: passphrase !== undefined, rows: checked.rows, warnings }
+  return { text: `${table(rowsByService(checked.rows))}\n${said}`, json }
+}
+
+/** Copies the rows in; what is there but belongs to the moment of the backup is then put right. */
+async function fillFrom(file: string, { head, rows }: Checked, fillOf: FillOf, query: Query) {
+  let open: { name: string; into: ReturnType<FillOf> } | undefined
+  const close = async () => {
+    if (!open) return
+    open.into.end()
+    await finished(open.into)
+    if (open.into.rowCount !== rows[open.name])
+      throw new Error(`${open.name} got ${open.into.rowCount} rows, not ${rows[open.name]}`)
+    open = undefined
+  }
+  await readArchive(file, async (entry, content) => {
+    const [schema = '', name = '', part] = entry.split('/')
+    if (!part) return
+    if (open?.name !== `${schema}.${name}`) {
+      await close()
+      const shape = head.tables.find((one) => one.schema === schema && one.table === name)
+      if (!shape) throw new Error(`The backup has rows of ${entry}, which it does not list`)
+      open = { name: `${schema}.${name}`, into: fillOf(shape) }
+    }
+    await write(open.into, content)
+  })
+  await close()
+  const since = new Date(Date.parse(head.taken_at) - DAY_MS)
+  for (const service of services) await resendAll(query, service, since)
+  // no index that may be there was made of these rows: knowledge makes a new one at its start
+  await query('delete from knowledge.search_index')
+}
+
+function write(into: ReturnType<FillOf>, content: Buffer) {
+  return new Promise<void>((done, failed) => {
+    into.once('error', failed)
+    into.write(content, (error) => {
+      into.off('error', failed)
+      if (error) failed(error)
+      else done()
+    })
+  })
+}
+
+async function checkMode(home: string, { mode }: Head) {
+  const marked = await modeOf(home)
+  if (!mode || !marked || marked === mode) return
+  throw new SettingsError(
+    `The backup holds ${mode} data, but ${home} is marked ${marked}. Set GUILDHALL_HOME to a new folder`,
+  )
+}
+
+/** The keys of the backup, for a data folder that has none and an environment that says nothing else. */
+async function restoreKeys(env: Env, home: string, { keys }: Checked, passphrase: string) {
+  if (!keys) {
+    const message = `The backup has no keys (entry ${ENTRIES.keys}): restore without --with-keys and bring the keys yourself`
+    throw new AppError('invalid', 'backup.no_keys', message)
+  }
+  const opened = await openSealedKeys(keys, passphrase)
+  const set = withFiles(env)
+  const other = Object.entries(opened).find(([name, key]) => set[name] && set[name] !== key)
+  if (other)
+    throw new SettingsError(
+      `${other[0]} is set and another one than in the backup. Unset it, or restore without --with-keys`,
+    )
+  await placeKeys(home, opened as Partial<Keys>)
+}
+
+/** What the restored data cannot do with the keys that are set now. */
+function keyWarnings({ key_ids }: Head, keys: Record<string, string>): string[] {
+  const now = keyIds(keys)
+  const lost: Record<string, string> = {
+    SECRET_KEY: 'people sign in again',
+    SECRETS_KEY: 'sealed secrets, SSH keys and memories open only with the old key in the list',
+  }
+  return Object.entries(lost).flatMap(([name, what]) =>
+    key_ids[name] && key_ids[name] !== now[name]
+      ? [`${name} is another one than at the backup: ${what}`]
+      : [],
+  )
+}
