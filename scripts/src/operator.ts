@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { loadDotEnv } from './home.ts'
 import { configCheck } from './operator/config-check.ts'
 import { natsAuthorization, type Said, UsageError } from './operator/context.ts'
+import { fromFiles } from './operator/from-files.ts'
 import { jobsList, jobsRun } from './operator/jobs.ts'
 import { migrateAllUp, migrateOneDown } from './operator/migrations.ts'
 import { orgCreate, orgList, orgModules, orgPurge } from './operator/orgs.ts'
@@ -35,7 +36,7 @@ async function main() {
   loadDotEnv()
   const { values, positionals } = parse()
   const [noun, verb, name, ...surplus] = positionals
-  const env = process.env
+  const env = fromFiles(process.env)
   const commands: Record<string, () => Promise<Said>> = {
     'config check': () => configCheck(env),
     'org list': () => orgList(env),
