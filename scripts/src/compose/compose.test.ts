@@ -169,7 +169,6 @@ test('nothing of ours runs as root, and /health shows the commit of the image', 
   assert.match(dockerfile, /^ARG GIT_COMMIT_HASH=unknown\nENV GIT_COMMIT_HASH=\$GIT_COMMIT_HASH$/m)
   assert.match(text, /^ {6}GIT_COMMIT_HASH: \$\{GIT_COMMIT_HASH:-unknown\}$/m)
 })
-})
 
 test('only the gateway is reached from outside, on loopback unless told, and it reaches no database', () => {
   const open = Object.entries(compose.services).filter(([, { ports }]) => ports.length > 0)
