@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -20,7 +20,6 @@ import {
   readCompose,
   SECRETS_AT,
 } from './file.ts'
-import { natsConf } from './nats-conf.ts'
 import { makeSecrets, secretNames } from './secrets.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
@@ -147,19 +146,6 @@ async function secretsOf(t: TestContext) {
   return folder
 }
 
-test('setup makes what is missing, keeps what is there, and opens the folder to nobody else', async (t) => {
-  const folder = await secretsOf(t)
-  const key = await readFile(join(folder, 'internal_key'), 'utf8')
-  assert.match(
-    await readFile(join(folder, 'database_url'), 'utf8'),
-    /^postgres:\/\/guildhall:\w{64}@postgres:5432\//,
-  )
-  assert.equal((await stat(folder)).mode & 0o777, 0o700)
-  await rm(join(folder, 'bot_token'))
-  assert.deepEqual(await makeSecrets(folder), ['bot_token'])
-  assert.equal(await readFile(join(folder, 'internal_key'), 'utf8'), key)
-})
-
 test('nothing of ours runs as root, and /health shows the commit of the image', () => {
   const users = [...dockerfile.matchAll(/^USER (\S+)$/gm)].map(([, user]) => user)
   assert.deepEqual(users, ['10001:10001'])
@@ -185,10 +171,4 @@ test('only the gateway is reached from outside, on loopback unless told, and it 
 test('the file uses variables in the one form that its reader knows', () => {
   const values = JSON.stringify(parseYaml(text))
   assert.deepEqual(values.replaceAll(/\$\{[A-Z_]+:-[^}]*\}/g, '').match(/\$\S*/g) ?? [], [])
-})
-
-test('nats-server is given the users and walls of this version', () => {
-  const conf = natsConf('11'.repeat(32))
-  for (const service of services)
-    assert.match(conf, new RegExp(`user: "${service}", password: "\\S{32}"`))
 })

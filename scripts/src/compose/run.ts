@@ -1,6 +1,3 @@
-import { mkdir, writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:net'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Sandbox } from '@guildhall/sandbox/sandbox'
 import { type Child, superviseChild } from '@guildhall/service/child'
@@ -10,14 +7,8 @@ import { makeDemoOrgs } from '../demo.ts'
 import { markHome } from '../home.ts'
 import { openKeys } from '../keys.ts'
 import { openSandbox, type StackOptions, sandboxSettings, startServers } from '../stack.ts'
-import {
-  type Compose,
-  type Container,
-  composeText,
-  environmentOf,
-  readCompose,
-  SECRETS_AT,
-} from './file.ts'
+import { type Container, composeText, readCompose } from './file.ts'
+import { freePorts, type Place, placed, writeSecrets } from './place.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 /** Ten processes load the same code at once. */
@@ -51,6 +42,7 @@ export async function startProcesses({
   const { DATABASE_URL, NATS_URL } = await startServers(opening, { home, env, keys, log })
   const compose = readCompose(await composeText(), env)
   const ours = Object.entries(compose.services).filter(([, one]) => isOurs(one))
+  process.setMaxListeners(process.getMaxListeners() + ours.length) // each child is ended with us
   const ports = await freePorts(ours.map(([name]) => name))
   const url = `http://127.0.0.1:${ports.gateway}`
   const sandbox = await openSandbox(opening, { env, home, keys, log, programs }, url)
@@ -93,15 +85,6 @@ export async function startProcesses({
 const isOurs = ({ image, healthcheck }: Container) =>
   image.startsWith('guildhall:') && healthcheck !== undefined
 
-interface Place {
-  home: string
-  /** The folder that stands for the secrets of containers. */
-  secrets: string
-  ports: Record<string, number>
-  /** What `.env` and the shell would say. */
-  settings: Env
-}
-
 async function startAll(
   opening: AsyncDisposableStack,
   ours: [string, Container][],
@@ -135,51 +118,4 @@ function startOne(name: string, container: Container, place: Place, log: Log): P
     ready: { probe: async () => (await fetch(ready)).status === 200 },
     log,
   })
-}
-
-/** The environment of a container with this machine's addresses and folders. */
-function placed(name: string, container: Container, { home, secrets, ports, settings }: Place) {
-  const listens = name === 'gateway' ? 'PORT' : `${name.toUpperCase()}_PORT`
-  const here = (value: string) =>
-    value
-      .replace(/^http:\/\/([a-z]+):\d+$/, (whole, host: string) =>
-        ports[host] ? `http://127.0.0.1:${ports[host]}` : whole,
-      )
-      .replace(SECRETS_AT, `${secrets}/`)
-  const env = Object.entries(environmentOf(container, settings)).map(([key, value]) => [
-    key,
-    here(value),
-  ])
-  const { PATH = '', NODE_COMPILE_CACHE = '', NATS_URL = '' } = settings
-  return {
-    ...(Object.fromEntries(env) as Record<string, string>),
-    PATH,
-    ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }),
-    HOST: '127.0.0.1',
-    NATS_URL,
-    [listens]: String(ports[name]),
-    ...(name === 'gateway' && { ADMIN_PORT: '0' }),
-    ...(name === 'knowledge' && { KNOWLEDGE_INDEX_DIR: join(home, 'index') }),
-  }
-}
-
-/** Each secret of the file with the value of its setting; the others empty, as `setup` makes them. */
-async function writeSecrets(home: string, compose: Compose, settings: Env) {
-  const folder = join(home, 'secrets')
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  for (const name of Object.keys(compose.secrets))
-    await writeFile(join(folder, name), settings[name.toUpperCase()] ?? '', { mode: 0o600 })
-  return folder
-}
-
-/** A free port for each name; whoever takes one in between makes that start fail. */
-async function freePorts(names: string[]): Promise<Record<string, number>> {
-  const open = (server: Server) =>
-    new Promise<number>((resolve) => {
-      server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port))
-    })
-  const servers = names.map(() => createServer())
-  const ports = await Promise.all(servers.map(open))
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return Object.fromEntries(names.map((name, n) => [name, ports[n] ?? 0]))
 }
