@@ -17,7 +17,7 @@ export interface Place {
 /** The environment of a container with this machine's addresses and folders. */
 export function placed(
   name: string,
-  container: Container,
+  container: Container | undefined,
   { home, secrets, ports, settings }: Place,
 ) {
   const listens = name === 'gateway' ? 'PORT' : `${name.toUpperCase()}_PORT`
@@ -27,10 +27,9 @@ export function placed(
         ports[host] ? `http://127.0.0.1:${ports[host]}` : whole,
       )
       .replace(SECRETS_AT, `${secrets}/`)
-  const env = Object.entries(environmentOf(container, settings)).map(([key, value]) => [
-    key,
-    here(value),
-  ])
+  const env = Object.entries(container ? environmentOf(container, settings) : {}).map(
+    ([key, value]) => [key, here(value)],
+  )
   const { PATH = '', NODE_COMPILE_CACHE = '', NATS_URL = '' } = settings
   return {
     ...(Object.fromEntries(env) as Record<string, string>),

@@ -30,11 +30,8 @@ export interface Processes extends AsyncDisposable {
  * secrets, and again when it dies. What containers give them is replaced: addresses by free ports of loopback,
  * the servers by the embedded ones, the outside world by the sandbox.
  */
-export async function startProcesses({
-  home,
-  env,
-  programs,
-}: Omit<StackOptions, 'now'>): Promise<Processes> {
+export async function startProcesses(options: Omit<StackOptions, 'now'>): Promise<Processes> {
+  const { home, env, programs } = options
   const log = createLog('processes', { format: 'text', level: env.LOG_LEVEL || 'info' })
   await markHome(home, 'demo')
   const { keys } = await openKeys(home)
@@ -54,32 +51,30 @@ export async function startProcesses({
     DATABASE_URL,
     NATS_URL,
   }
-  const place: Place = {
-    home,
-    ports,
-    settings,
-    secrets: await writeSecrets(home, compose, settings),
-  }
+  const secrets = await writeSecrets(home, compose, settings)
+  const place: Place = { home, ports, settings, secrets }
   const children = await startAll(opening, ours, place, log)
-  const urls = Object.entries(ports).map(([name, port]) => [
-    `${name.toUpperCase()}_URL`,
-    `http://127.0.0.1:${port}`,
-  ])
-  Object.assign(settings, Object.fromEntries(urls))
+  Object.assign(settings, addresses(ports))
   await makeDemoOrgs(settings, sandbox)
   const all = opening.move()
   return {
     url,
     sandbox,
     settings,
-    environmentOf: (name) => {
-      const container = compose.services[name]
-      return container ? placed(name, container, place) : {}
-    },
+    environmentOf: (name) => placed(name, compose.services[name], place),
     pids: () => Object.fromEntries([...children].map(([name, child]) => [name, child.pid()])),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   }
 }
+
+/** `AUTH_URL` and so on, as makers of requests around the gateway want them. */
+const addresses = (ports: Record<string, number>) =>
+  Object.fromEntries(
+    Object.entries(ports).map(([name, port]) => [
+      `${name.toUpperCase()}_URL`,
+      `http://127.0.0.1:${port}`,
+    ]),
+  )
 
 /** Our image, and a process that stays. */
 const isOurs = ({ image, healthcheck }: Container) =>
