@@ -107,7 +107,10 @@ interface Opening {
 }
 
 /** Postgres and NATS, each embedded unless its URL is set. */
-async function startServers(opening: AsyncDisposableStack, { home, env, keys, log }: Opening) {
+export async function startServers(
+  opening: AsyncDisposableStack,
+  { home, env, keys, log }: Opening,
+) {
   const [postgres, nats] = await Promise.all([
     env.DATABASE_URL
       ? undefined
@@ -129,7 +132,8 @@ async function startEmbeddedNats({ home, env, keys, log }: Opening) {
   return startNats({ bin, dir: join(home, 'nats'), config: { users }, log })
 }
 
-async function openSandbox(
+/** The sandbox, on loopback alone, whose sign-ins come back to the gateway at this address. */
+export async function openSandbox(
   opening: AsyncDisposableStack,
   { env, home, keys, log, programs }: Opening & Pick<StackOptions, 'programs'>,
   gatewayUrl: string,
@@ -184,7 +188,8 @@ function settingsOf({ env, home, keys, port, url, servers, sandbox }: Made): Env
   }
 }
 
-function sandboxSettings(
+/** What the parts must be told to take the sandbox for the outside world. */
+export function sandboxSettings(
   { world, chatApiUrl, chatAuthorizeUrl, embeddingsUrl, clientUrl, ...sandbox }: Sandbox,
   url: string,
 ): Env {

@@ -12,7 +12,7 @@ import { connect } from '@nats-io/transport-node'
 import type { NatsUser } from './users.ts'
 
 /** 1 MiB of payload and room for its envelope and headers. */
-const MAX_PAYLOAD_BYTES = 1_048_576 + 65_536
+export const MAX_PAYLOAD_BYTES = 1_048_576 + 65_536
 const PROBE_TIMEOUT_MS = 1_000
 const PROBE_INBOX = '_INBOX_PROBE'
 const UNPACKED = 'usr/sbin/nats-server'

@@ -1,0 +1,65 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import type { Env } from '@guildhall/service/config'
+import { type Compose, type Container, environmentOf, SECRETS_AT } from './file.ts'
+
+/** What stands for the containers' network, volumes and secrets on this machine. */
+export interface Place {
+  home: string
+  /** The folder that stands for the secrets of containers. */
+  secrets: string
+  ports: Record<string, number>
+  /** What `.env` and the shell would say. */
+  settings: Env
+}
+
+/** The environment of a container with this machine's addresses and folders. */
+export function placed(
+  name: string,
+  container: Container | undefined,
+  { home, secrets, ports, settings }: Place,
+) {
+  const listens = name === 'gateway' ? 'PORT' : `${name.toUpperCase()}_PORT`
+  const here = (value: string) =>
+    value
+      .replace(/^http:\/\/([a-z]+):\d+$/, (whole, host: string) =>
+        ports[host] ? `http://127.0.0.1:${ports[host]}` : whole,
+      )
+      .replace(SECRETS_AT, `${secrets}/`)
+  const env = Object.entries(container ? environmentOf(container, settings) : {}).map(
+    ([key, value]) => [key, here(value)],
+  )
+  const { PATH = '', NODE_COMPILE_CACHE = '', NATS_URL = '' } = settings
+  return {
+    ...(Object.fromEntries(env) as Record<string, string>),
+    PATH,
+    ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }),
+    HOST: '127.0.0.1',
+    NATS_URL,
+    [listens]: String(ports[name]),
+    ...(name === 'gateway' && { ADMIN_PORT: '0' }),
+    ...(name === 'knowledge' && { KNOWLEDGE_INDEX_DIR: join(home, 'index') }),
+  }
+}
+
+/** Each secret of the file with the value of its setting; the others empty, as `setup` makes them. */
+export async function writeSecrets(home: string, compose: Compose, settings: Env) {
+  const folder = join(home, 'secrets')
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  for (const name of Object.keys(compose.secrets))
+    await writeFile(join(folder, name), settings[name.toUpperCase()] ?? '', { mode: 0o600 })
+  return folder
+}
+
+/** A free port for each name; whoever takes one in between makes that start fail. */
+export async function freePorts(names: string[]): Promise<Record<string, number>> {
+  const open = (server: Server) =>
+    new Promise<number>((resolve) => {
+      server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port))
+    })
+  const servers = names.map(() => createServer())
+  const ports = await Promise.all(servers.map(open))
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return Object.fromEntries(names.map((name, n) => [name, ports[n] ?? 0]))
+}

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import {
+  migratedDatabase,
+  TEST_INTERNAL_KEY,
+  testBroker,
+  testEnvironment,
+} from '@guildhall/bus/testing'
+import { createPod, getPod } from '@guildhall/contracts/compute'
+import { putSource } from '@guildhall/contracts/knowledge'
+import { services } from '@guildhall/contracts/names'
+import { assignPoints, getLeaderboard } from '@guildhall/contracts/points'
+import { people } from '@guildhall/sandbox/demo'
+import { PROGRAMS } from '@guildhall/sandbox/testing'
+import { startProcesses } from '@guildhall/scripts/compose/run'
+import { parts } from '@guildhall/scripts/services'
+import { cleanUp, until } from '@guildhall/service/testing'
+import { Client as McpClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { newHome } from './launched.ts'
+import { bearer, type Client, clientOf, machineTokenOf, signIn } from './people.ts'
+import { operatorAt } from './run-operator.ts'
+
+const org = { params: { org: 'demo' } }
+const SECOND_MS = 1_000
+
+async function testProcesses(t: TestContext) {
+  const home = await newHome(t)
+  const migrations = Object.fromEntries(
+    services.map((service) => [service, parts[service].migrations]),
+  )
+  const [DATABASE_URL, { url: NATS_URL }] = await Promise.all([
+    migratedDatabase(t, migrations),
+    testBroker(t),
+  ])
+  const servers = { DATABASE_URL, NATS_URL, INTERNAL_KEY: TEST_INTERNAL_KEY }
+  const env = { ...(await testEnvironment()), LOG_LEVEL: 'error', ...servers }
+  const processes = await startProcesses({ home, env, programs: PROGRAMS })
+  cleanUp(t, () => processes[Symbol.asyncDispose]())
+  return { ...processes, home }
+}
+
+test('the processes of docker-compose.yml, each started by its own line, are a whole Guildhall', async (t) => {
+  const processes = await testProcesses(t)
+  const { url, pids } = processes
+  assert.deepEqual(Object.keys(pids()).sort(), ['gateway', ...services].sort())
+  assert.equal(new Set(Object.values(pids())).size, services.length + 1)
+
+  const officer = clientOf(url, (await signIn(url, people.officer)).access_token)
+  const scopes = ['knowledge:read', 'knowledge:write'] as const
+  const { token } = await machineTokenOf(officer, [...scopes])
+  await writesAndFinds(t, url, token)
+  await earnsPoints(officer)
+  await runsPod(officer)
+
+  process.kill(pids().store ?? assert.fail(), 'SIGKILL')
+  await until(async () => (await leaders(officer))?.[0]?.total_points === 30, 30 * SECOND_MS)
+
+  const command = operatorAt({
+    settings: processes.environmentOf('operator'),
+    home: processes.home,
+  })
+  const checked = await command('config', 'check')
+  assert.equal(checked.code, 0, checked.out + checked.err)
+})
+
+/** A source by HTTP, and the search for it as a tool of MCP. */
+async function writesAndFinds(t: TestContext, url: string, token: string) {
+  const chunks = [{ ordinal: 0, content: 'The gliders meet at the old hangar on Fridays.' }]
+  const params = { key: 'handbook/gliders' }
+  const put = await clientOf(url, token).call(putSource, {
+    params,
+    body: { category: 'clubs', title: 'Gliders', chunks },
+  })
+  assert.equal(put.status, 201, JSON.stringify(put.body))
+  const agent = new McpClient({ name: 'test', version: '1' })
+  await agent.connect(
+    new StreamableHTTPClientTransport(new URL('/mcp', url), {
+      requestInit: { headers: bearer(token) },
+    }),
+  )
+  cleanUp(t, () => agent.close())
+  await until(async () => {
+    const found = await agent.callTool({ name: 'knowledge.search', arguments: { query: 'hangar' } })
+    return JSON.stringify(found).includes('handbook/gliders')
+  }, 30 * SECOND_MS)
+}
+
+async function earnsPoints(officer: Client) {
+  const body = { chat_user_id: people.member.id, points: 30, event: 'Helped' }
+  assert.equal((await officer.call(assignPoints, { ...org, body })).status, 201)
+  assert.equal((await leaders(officer))?.[0]?.total_points, 30)
+}
+
+/** The standings, or nothing while the store is away. */
+async function leaders(officer: Client) {
+  const reply = await officer.call(getLeaderboard, org)
+  return reply.status === 200 ? reply.body : undefined
+}
+
+async function runsPod(officer: Client) {
+  const made = await officer.call(createPod, { ...org, body: { allowed_users: [] } })
+  assert.ok(made.status === 201, JSON.stringify(made.body))
+  const params = { org: 'demo', pod_id: made.body.pod.id }
+  await until(async () => {
+    const reply = await officer.call(getPod, { params })
+    return reply.status === 200 && reply.body.pod.status === 'RUNNING'
+  }, 30 * SECOND_MS)
+}
