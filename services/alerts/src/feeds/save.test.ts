@@ -71,3 +71,26 @@ test('a change merges, the kind stays, and without SECRETS_KEY nothing is made',
   const refused = await alerts.put({ kind: 'hackathons', webhook_url: alerts.webhook_url }, 'other')
   assert.equal(refused.status, 503)
 })
+
+test('of ten who make a feed of two kinds at once, those who are refused leave no webhook', async (t) => {
+  const alerts = await testAlerts(t)
+  const kinds = ['github_jobs', 'hackathons'] as const
+  const sent = Array.from({ length: 10 }, (_, n) => ({
+    kind: kinds[n % 2],
+    webhook_url: `${alerts.webhook_url}${n}`,
+    ...(n % 2 === 0 && { config: { repo: REPO } }),
+  }))
+  const replies = await Promise.all(sent.map((body) => alerts.put(body)))
+  const taken = replies.flatMap(({ status }, n) => (status === 409 ? [] : [sent[n]?.webhook_url]))
+  assert.equal(taken.length, 5)
+  assert.deepEqual(alerts.stored.toSorted(), taken.toSorted())
+})
+
+test('a feed that is deleted while it is made again keeps its webhook if and only if it is there', async (t) => {
+  const alerts = await testAlerts(t)
+  await alerts.make()
+  const at = (n: number) => (n % 2 === 0 ? alerts.remove() : alerts.make())
+  await Promise.all(Array.from({ length: 20 }, (_, n) => at(n)))
+  const rows = await alerts.db.selectFrom('feeds').select('key').execute()
+  assert.equal(alerts.secrets.size, rows.length)
+})
