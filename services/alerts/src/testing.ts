@@ -172,6 +172,8 @@ async function testAuth(t: Test, url: string) {
   })
   answer(bus, removeAlertWebhook, async ({ org_id, key }) => {
     secrets.delete(place(org_id, key))
+    held.asked.resolve()
+    await held.until
     return {}
   })
   answer(bus, findAlertWebhooks, async ({ org_id }) => {
@@ -188,7 +190,7 @@ async function testAuth(t: Test, url: string) {
     return { secrets: Object.fromEntries(found) }
   })
   await bus.nats.flush()
-  /** Keeps whoever asks for a value waiting; resolves once somebody does. */
+  /** Keeps whoever asks for a value, or has removed one, waiting; resolves once somebody is. */
   function holdSecrets() {
     const gate = Promise.withResolvers<void>()
     held.asked = Promise.withResolvers<void>()

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listFeeds, type NewFeed } from '@guildhall/contracts/alerts'
+import { until } from '@guildhall/service/testing'
+import { sql } from 'kysely'
 import { REPO, TOKEN, testAlerts } from '../testing.ts'
 
 test('of ten who make a feed at once one does, and its webhook is in no answer and no table', async (t) => {
@@ -86,11 +88,19 @@ test('of ten who make a feed of two kinds at once, those who are refused leave n
   assert.deepEqual(alerts.stored.toSorted(), taken.toSorted())
 })
 
-test('a feed that is deleted while it is made again keeps its webhook if and only if it is there', async (t) => {
+test('who makes a feed again while it is deleted makes it after that, with its webhook', async (t) => {
   const alerts = await testAlerts(t)
   await alerts.make()
-  const at = (n: number) => (n % 2 === 0 ? alerts.remove() : alerts.make())
-  await Promise.all(Array.from({ length: 20 }, (_, n) => at(n)))
-  const rows = await alerts.db.selectFrom('feeds').select('key').execute()
-  assert.equal(alerts.secrets.size, rows.length)
+  const asked = alerts.holdSecrets()
+  const removed = alerts.remove()
+  await asked
+  let answered = false
+  const made = alerts.make().finally(() => {
+    answered = true
+  })
+  const waiting = sql`select from pg_locks where locktype = 'advisory' and not granted`
+  await until(async () => answered || (await waiting.execute(alerts.db)).rows.length > 0)
+  alerts.letSecretsGo()
+  assert.deepEqual([(await removed).status, (await made).status], [200, 201])
+  assert.deepEqual([...alerts.secrets.keys()], ['1 alert_webhook_jobs'])
 })
