@@ -57,8 +57,7 @@ export function notesRoutes(app: FastifyInstance, { world }: { world: World }) {
     const from = start_cursor ? pages.findIndex(({ id }) => id === start_cursor) : 0
     if (from < 0) return refuse(reply, 400, 'validation_error')
     if (fault === 'fails_half_way' && from > 0) return refuse(reply, 500, 'internal_server_error')
-    const part = listed(database, pages, { from, to: from + page_size })
-    return { ...part, ...(fault === 'incomplete' && INCOMPLETE) }
+    return { ...listed(database, pages, { from, to: from + page_size }), ...endingOf(fault) }
   })
 
   app.patch<Ids>(`${PATH}/pages/:id`, api, (req, reply) => {
@@ -79,6 +78,8 @@ export function notesRoutes(app: FastifyInstance, { world }: { world: World }) {
   })
 }
 
+const endingOf = (fault: World['faults']['notes']) => (fault === 'incomplete' ? INCOMPLETE : {})
+
 const listable = ({ pages }: NotesDatabase, fault: World['faults']['notes']) =>
   fault === 'lists_trash' ? pages : pages.filter(({ in_trash }) => !in_trash)
 
@@ -98,7 +99,7 @@ function listed(
   }
 }
 
-/** What ends a list at the most results of one query. */
+/** How a list ends at the most results of one query. */
 const INCOMPLETE = {
   next_cursor: null,
   has_more: false,
