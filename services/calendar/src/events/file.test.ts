@@ -29,16 +29,16 @@ function event(values: Parameters<typeof page>[0]) {
 }
 const parse = (file: string) => new ICAL.Component(ICAL.parse(file))
 
-for (const name of [
-  'Demo\r\nBEGIN:VEVENT\r\nSUMMARY:Injected',
-  'Demo, Club; of \\ all',
-  'Demo\u2028Club\u0007',
-]) {
+for (const [name, written] of [
+  ['Demo\r\nBEGIN:VEVENT\r\nSUMMARY:Injected', 'Demo BEGIN:VEVENT SUMMARY:Injected'],
+  ['Demo, Club; of \\ all', 'Demo\\, Club\\; of \\\\ all'],
+  ['Demo\u2028Club\u0007', 'Demo\u2028Club'],
+] as const) {
   test(`a file of the org ${JSON.stringify(name)} has its name on one line and nothing of it beside`, () => {
     const file = parse(fileOf(name, [event({})]))
-    const shown = name.replace(/\p{Cc}+/gu, ' ').trim()
+    // ical.js leaves the escapes in these two
     for (const key of ['name', 'x-wr-calname'])
-      assert.equal(file.getFirstPropertyValue(key), shown, key)
+      assert.equal(file.getFirstPropertyValue(key), written, key)
     const events = file.getAllSubcomponents('vevent').map((one) => new ICAL.Event(one).summary)
     assert.deepEqual(events, ['Meeting'])
   })
