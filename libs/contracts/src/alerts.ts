@@ -63,6 +63,8 @@ export type HackathonsConfig = z.output<typeof HackathonsConfig>
 
 export const FeedKind = z.enum(['github_jobs', 'hackathons'])
 export type FeedKind = z.output<typeof FeedKind>
+/** What the config of a feed is, by its kind. */
+export const feedConfigs = { github_jobs: JobsConfig, hackathons: HackathonsConfig } as const
 export const EveryHours = z.int().min(1).max(168)
 
 export const Feed = z

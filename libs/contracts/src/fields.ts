@@ -37,3 +37,11 @@ export const SignInReturn = z.object({
   state: z.string().max(200).optional(),
   error: z.string().max(200).optional(),
 })
+
+/** The name of an org. One line: it stands in headings, file names and mails. */
+export const OrgName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(100)
+  .regex(/^\P{Cc}*$/u, 'is one line of text, without control characters')

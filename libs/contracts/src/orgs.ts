@@ -3,7 +3,7 @@ import { CalendarSettings } from './calendar.ts'
 import { call } from './call.ts'
 import { anyPlatform, officer, officerOrTool } from './caller.ts'
 import { audited } from './event.ts'
-import { Instant, OrgIdParams, OrgParams, OrgPrefix } from './fields.ts'
+import { Instant, OrgIdParams, OrgName, OrgParams, OrgPrefix } from './fields.ts'
 import { KnowledgeSettings } from './knowledge.ts'
 import { moduleNames, type Service, services } from './names.ts'
 import { route } from './route.ts'
@@ -73,7 +73,7 @@ export const getOrg = route({
 })
 
 export const OrgSettings = z
-  .object({ name: z.string().trim().min(1).max(100), description: z.string().max(2000) })
+  .object({ name: OrgName, description: z.string().max(2000) })
   .partial()
   .refine((settings) => Object.keys(settings).length > 0, 'Send name, description or both')
 
@@ -174,7 +174,7 @@ export const findOrg = call({
 })
 
 export const NewOrg = z.object({
-  name: z.string().trim().min(1).max(100),
+  name: OrgName,
   prefix: OrgPrefix,
   chat_server_id: ChatServerId,
   officer_role_id: ChatRoleId.nullable(),

@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { mkdtemp, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -13,15 +14,27 @@ export const TEST_POSTGRES_URL = 'GUILDHALL_TEST_POSTGRES_URL'
 
 /** A Postgres for tests: no write waits for the disk. */
 export async function startTestPostgres() {
-  const dir = await mkdtemp(join(tmpdir(), 'guildhall-test-postgres-'))
+  const dir = await mkdtemp(join(await parentFolder(), 'guildhall-test-postgres-'))
+  // the runner's forced exit does not wait for `stop`
+  process.once('exit', () => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }))
   const log = createLog('postgres', { format: 'json', level: 'error' })
-  const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
+  const durability = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
+  const settings = { ...durability, max_wal_size: '256MB' }
   const postgres = await startPostgres({ dir, password: newId(), log, settings })
   const stop = async () => {
     await postgres.stop()
     await rm(dir, { recursive: true, force: true })
   }
   return { url: postgres.url, stop }
+}
+
+const MEMORY = '/dev/shm'
+const ROOM_BYTES = 4e9
+
+/** In memory where there is room: a database is some 300 files, and a disk makes a test of a service take twice as long. */
+async function parentFolder() {
+  const { bavail, bsize } = await statfs(MEMORY).catch(() => ({ bavail: 0, bsize: 0 })) // not every system has it
+  return bavail * bsize >= ROOM_BYTES ? MEMORY : tmpdir()
 }
 
 /** What a test's database is a copy of: made by `prepare`, the first time in a run that somebody asks for the name. */

@@ -92,8 +92,11 @@ export interface Faults {
   /** `off` where the application lacks the privilege to list members (Server Members Intent). */
   chatMembersIntent?: 'off' | undefined
   embeddings?: 'down' | undefined
-  /** `fails_half_way` answers the first part of a list and not the next. */
-  notes?: 'down' | 'fails_half_way' | undefined
+  /**
+   * `hangs` never answers. `fails_half_way` answers the first part of a list and not the next; `incomplete` ends the
+   * list there and says so. `lists_trash` lists deleted pages too.
+   */
+  notes?: 'down' | 'hangs' | 'fails_half_way' | 'incomplete' | 'lists_trash' | undefined
   /** `fails_after_create` makes a calendar and answers 500 all the same. */
   calendar?: 'down' | 'fails_after_create' | undefined
   /** So many changes more are carried out by the calendar service; then each is refused. */

@@ -154,6 +154,8 @@ export type TestAlerts = Awaited<ReturnType<typeof testAlerts>>
 async function testAuth(t: Test, url: string) {
   /** By org and name. */
   const secrets = new Map<string, string>()
+  /** Every webhook that was to be kept, also one that another took the place of. */
+  const stored: string[] = []
   const state = { off: false, keyUnset: false }
   const held = { asked: Promise.withResolvers<void>(), until: Promise.resolve() as Promise<void> }
   let letGo = () => {}
@@ -165,10 +167,13 @@ async function testAuth(t: Test, url: string) {
   answer(bus, storeAlertWebhook, async ({ org_id, key, webhook_url }) => {
     if (state.keyUnset) throw keyUnset()
     secrets.set(place(org_id, key), webhook_url)
+    stored.push(webhook_url)
     return {}
   })
   answer(bus, removeAlertWebhook, async ({ org_id, key }) => {
     secrets.delete(place(org_id, key))
+    held.asked.resolve()
+    await held.until
     return {}
   })
   answer(bus, findAlertWebhooks, async ({ org_id }) => {
@@ -185,7 +190,7 @@ async function testAuth(t: Test, url: string) {
     return { secrets: Object.fromEntries(found) }
   })
   await bus.nats.flush()
-  /** Keeps whoever asks for a value waiting; resolves once somebody does. */
+  /** Keeps whoever asks for a value, or has removed one, waiting; resolves once somebody is. */
   function holdSecrets() {
     const gate = Promise.withResolvers<void>()
     held.asked = Promise.withResolvers<void>()
@@ -193,7 +198,7 @@ async function testAuth(t: Test, url: string) {
     letGo = gate.resolve
     return held.asked.promise
   }
-  return { secrets, state, authBus: bus, holdSecrets, letSecretsGo: () => letGo() }
+  return { secrets, stored, state, authBus: bus, holdSecrets, letSecretsGo: () => letGo() }
 }
 
 const keyUnset = () => new AppError('unavailable', 'secrets_key.unset', 'Set SECRETS_KEY')

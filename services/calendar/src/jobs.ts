@@ -1,14 +1,20 @@
 import { handles, pruneBus } from '@guildhall/bus/jobs'
 import { syncAllOrgs, syncOrg } from '@guildhall/contracts/calendar'
 import { pruneJobs } from '@guildhall/contracts/ops'
+import type { Trx } from './db.ts'
 import type { Deps } from './deps.ts'
 import { pruneRuns } from './orgs/prune.ts'
+import { endFailed } from './sync/queries.ts'
 import { runSync } from './sync/run.ts'
 import { startEnabled } from './sync/start.ts'
 
 /** What calendar runs. */
 export const jobHandlers = (deps: Deps) => [
-  handles(syncOrg, (args, context) => runSync(deps, args, context)),
+  handles(
+    syncOrg,
+    (args, context) => runSync(deps, args, context),
+    (trx: Trx, run) => endFailed(trx, run, deps.now()),
+  ),
   handles(syncAllOrgs, () => startEnabled(deps)),
   handles(pruneJobs.calendar, async () => {
     await pruneRuns(deps.db, deps.now())

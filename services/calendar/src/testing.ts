@@ -12,6 +12,7 @@ import { notesDatabase } from '@guildhall/sandbox/notes/world'
 import { testSandbox } from '@guildhall/sandbox/testing'
 import type { Identity } from '@guildhall/service/caller-token'
 import type { Env } from '@guildhall/service/config'
+import { AppError } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
 import { cleanUp, clientAs } from '@guildhall/service/testing'
 import { readConfig } from './config.ts'
@@ -116,18 +117,23 @@ async function testAuth(t: Test, url: string) {
   /** What auth holds of each org. */
   const secrets = new Map<number, Record<string, string>>()
   const active = new Set([1, 2])
+  /** Orgs that it cannot say anything of, or not their secrets. */
+  const broken = { orgs: new Set<number>(), secrets: new Set<number>() }
   const bus = await busAs(t, { url, peer: 'auth' })
-  answer(bus, findOrg, async (asked) => ({
-    org: 'id' in asked && active.has(asked.id) ? orgOf(asked.id) : null,
-  }))
-  answer(bus, findSecrets('calendar'), async ({ org_id, names }) => ({
-    secrets: Object.fromEntries(
-      Object.entries(secrets.get(org_id) ?? {}).filter(([name]) => names.includes(name)),
-    ),
-  }))
+  answer(bus, findOrg, async (asked) => {
+    if ('id' in asked && broken.orgs.has(asked.id)) throw away()
+    return { org: 'id' in asked && active.has(asked.id) ? orgOf(asked.id) : null }
+  })
+  answer(bus, findSecrets('calendar'), async ({ org_id, names }) => {
+    if (broken.secrets.has(org_id)) throw away()
+    const held = Object.entries(secrets.get(org_id) ?? {})
+    return { secrets: Object.fromEntries(held.filter(([name]) => names.includes(name))) }
+  })
   answer(bus, findOrgsOfPerson, async ({ chat_user_id }) => ({
     orgs: chat_user_id === OFFICER ? [orgOf(1), orgOf(2)] : [],
   }))
   await bus.nats.flush()
-  return { bus, secrets, active, ask: ask.bind(undefined, bus) }
+  return { bus, secrets, active, broken, ask: ask.bind(undefined, bus) }
 }
+
+const away = () => new AppError('unavailable', 'database.unavailable', 'The database is away')

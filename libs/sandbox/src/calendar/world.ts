@@ -32,6 +32,8 @@ export interface SandboxEvent {
   status: string
   summary?: string | undefined
   description?: string | undefined
+  /** Of a single date of a series that somebody changed: the event of the series. */
+  recurringEventId?: string | undefined
   location?: string | undefined
   start: SandboxTime
   end: SandboxTime

@@ -34,6 +34,7 @@ export function notesRoutes(app: FastifyInstance, { world }: { world: World }) {
       return refuse(reply, 401, 'unauthorized')
     if (req.headers['notion-version'] !== VERSION) return refuse(reply, 400, 'missing_version')
     if (faults.notes === 'down') return refuse(reply, 503, 'service_unavailable')
+    if (faults.notes === 'hangs') return new Promise<never>(() => undefined)
     if (!limit(notes.perSecond))
       return refuse(reply.header('retry-after', '1'), 429, 'rate_limited')
     return undefined
@@ -51,12 +52,12 @@ export function notesRoutes(app: FastifyInstance, { world }: { world: World }) {
     const asked = Query.safeParse(req.body ?? {})
     if (!asked.success) return refuse(reply, 400, 'validation_error')
     const { page_size, start_cursor } = asked.data
-    const pages = database.pages.filter(({ in_trash }) => !in_trash)
+    const fault = world.faults.notes
+    const pages = listable(database, fault)
     const from = start_cursor ? pages.findIndex(({ id }) => id === start_cursor) : 0
     if (from < 0) return refuse(reply, 400, 'validation_error')
-    if (world.faults.notes === 'fails_half_way' && from > 0)
-      return refuse(reply, 500, 'internal_server_error')
-    return listed(database, pages, { from, to: from + page_size })
+    if (fault === 'fails_half_way' && from > 0) return refuse(reply, 500, 'internal_server_error')
+    return { ...listed(database, pages, { from, to: from + page_size }), ...endingOf(fault) }
   })
 
   app.patch<Ids>(`${PATH}/pages/:id`, api, (req, reply) => {
@@ -77,6 +78,11 @@ export function notesRoutes(app: FastifyInstance, { world }: { world: World }) {
   })
 }
 
+const endingOf = (fault: World['faults']['notes']) => (fault === 'incomplete' ? INCOMPLETE : {})
+
+const listable = ({ pages }: NotesDatabase, fault: World['faults']['notes']) =>
+  fault === 'lists_trash' ? pages : pages.filter(({ in_trash }) => !in_trash)
+
 function listed(
   database: NotesDatabase,
   pages: NotesPage[],
@@ -91,6 +97,13 @@ function listed(
     next_cursor: next?.id ?? null,
     has_more: next !== undefined,
   }
+}
+
+/** How a list ends at the most results of one query. */
+const INCOMPLETE = {
+  next_cursor: null,
+  has_more: false,
+  request_status: { type: 'incomplete', incomplete_reason: 'query_result_limit_reached' },
 }
 
 /** Ids are taken with dashes and without. */

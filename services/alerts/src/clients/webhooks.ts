@@ -10,7 +10,8 @@ import type { Caller } from '@guildhall/contracts/caller'
 import { actorOf } from '@guildhall/contracts/event'
 import { findSecrets } from '@guildhall/contracts/secrets'
 
-interface OfFeed {
+/** A feed by its org and key. */
+export interface OfFeed {
   org_id: number
   key: string
 }

@@ -25,6 +25,8 @@ test('of ten who make the fiftieth feed of an org at once one does, and another 
   const replies = await Promise.all(Array.from({ length: 10 }, (_, n) => put(body, `new-${n}`)))
   const counts = Object.groupBy(replies, ({ status }) => status)
   assert.deepEqual([counts[201]?.length, counts[409]?.length], [1, 9])
+  const made = replies.findIndex(({ status }) => status === 201)
+  assert.deepEqual([...alerts.secrets.keys()], [`1 alert_webhook_new-${made}`])
   assert.equal((await put({ every_hours: 6 }, 'old-0')).status, 200)
   assert.equal((await put(body, 'first', 2)).status, 201)
 })

@@ -55,12 +55,7 @@ export async function updateFeed(trx: Trx, id: string, chosen: Chosen): Promise<
     .execute()
 }
 
-/** Deletes the feed with its items and runs; answers whether there was one. */
-export async function removeFeed(trx: Trx, orgId: number, key: string): Promise<boolean> {
-  const { numDeletedRows } = await trx
-    .deleteFrom('feeds')
-    .where('org_id', '=', orgId)
-    .where('key', '=', key)
-    .executeTakeFirst()
-  return numDeletedRows > 0n
+/** Deletes the feed with its items and runs. */
+export async function removeFeed(trx: Trx, orgId: number, key: string): Promise<void> {
+  await trx.deleteFrom('feeds').where('org_id', '=', orgId).where('key', '=', key).execute()
 }

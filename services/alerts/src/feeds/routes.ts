@@ -13,7 +13,7 @@ import type { App } from '@guildhall/service/app'
 import { removeWebhook, webhookKeys } from '../clients/webhooks.ts'
 import type { Deps } from '../deps.ts'
 import { findFeed } from '../runs/queries.ts'
-import { feedsOf, removeFeed } from './queries.ts'
+import { feedsOf, lockFeeds, removeFeed } from './queries.ts'
 import { noFeed, shownFeed } from './rules.ts'
 
 export function feedRoutes(app: App, { db, bus }: Deps) {
@@ -30,11 +30,12 @@ export function feedRoutes(app: App, { db, bus }: Deps) {
   })
 
   app.implement(deleteFeed, async ({ org, caller, params: { key } }) => {
-    if (!(await findFeed(db, org.id, key))) throw noFeed(key)
-    // first the webhook: whoever is cut off in between deletes the feed again, and nothing stays
-    await removeWebhook(bus, { org_id: org.id, key }, caller)
     await db.transaction().execute(async (trx) => {
-      if (!(await removeFeed(trx, org.id, key))) throw noFeed(key)
+      await lockFeeds(trx, org.id) // nobody makes the feed again meanwhile
+      if (!(await findFeed(trx, org.id, key))) throw noFeed(key)
+      // first the webhook: whoever is cut off in between deletes the feed again, and nothing stays
+      await removeWebhook(bus, { org_id: org.id, key }, caller)
+      await removeFeed(trx, org.id, key)
       await enqueue(trx, audit(feedDeleted, caller, org, { key }))
     })
     return { deleted: true }

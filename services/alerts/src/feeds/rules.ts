@@ -1,8 +1,7 @@
 import {
   type Feed,
   FeedKind,
-  HackathonsConfig,
-  JobsConfig,
+  feedConfigs,
   MOST_FEEDS,
   type NewFeed,
 } from '@guildhall/contracts/alerts'
@@ -10,7 +9,6 @@ import { AppError, type Detail } from '@guildhall/service/errors'
 import type { FeedRow } from '../db.ts'
 
 const EVERY_HOURS = 3
-const CONFIGS = { github_jobs: JobsConfig, hackathons: HackathonsConfig }
 
 /** What an officer decides of a feed. */
 export type Chosen = Pick<FeedRow, 'kind' | 'every_hours' | 'enabled'> & {
@@ -38,7 +36,7 @@ export function merged(known: Known, sent: NewFeed): Chosen {
 }
 
 function checkedConfig(kind: FeedKind, config: Record<string, unknown>) {
-  const parsed = CONFIGS[kind].safeParse(config)
+  const parsed = feedConfigs[kind].safeParse(config)
   if (parsed.success) return parsed.data
   const details: Detail[] = parsed.error.issues.map(({ path, message }) => ({
     path: ['/body/config', ...path.map(String)].join('/'),
@@ -84,7 +82,7 @@ export function shownFeed(row: FeedRow, counts: Counts, webhook_set: boolean): F
   const { key, kind, every_hours, enabled, last_error, posted } = row
   return {
     ...{ key, kind, every_hours, enabled, webhook_set, last_error, posted, ...counts },
-    config: CONFIGS[kind].parse(row.config),
+    config: feedConfigs[kind].parse(row.config),
     seeded_at: row.seeded_at?.toISOString() ?? null,
     last_run_at: row.last_run_at?.toISOString() ?? null,
   }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listFeeds, type NewFeed } from '@guildhall/contracts/alerts'
+import { until } from '@guildhall/service/testing'
+import { sql } from 'kysely'
 import { REPO, TOKEN, testAlerts } from '../testing.ts'
 
 test('of ten who make a feed at once one does, and its webhook is in no answer and no table', async (t) => {
@@ -70,4 +72,35 @@ test('a change merges, the kind stays, and without SECRETS_KEY nothing is made',
   alerts.state.keyUnset = true
   const refused = await alerts.put({ kind: 'hackathons', webhook_url: alerts.webhook_url }, 'other')
   assert.equal(refused.status, 503)
+})
+
+test('of ten who make a feed of two kinds at once, those who are refused leave no webhook', async (t) => {
+  const alerts = await testAlerts(t)
+  const kinds = ['github_jobs', 'hackathons'] as const
+  const sent = Array.from({ length: 10 }, (_, n) => ({
+    kind: kinds[n % 2],
+    webhook_url: `${alerts.webhook_url}${n}`,
+    ...(n % 2 === 0 && { config: { repo: REPO } }),
+  }))
+  const replies = await Promise.all(sent.map((body) => alerts.put(body)))
+  const taken = replies.flatMap(({ status }, n) => (status === 409 ? [] : [sent[n]?.webhook_url]))
+  assert.equal(taken.length, 5)
+  assert.deepEqual(alerts.stored.toSorted(), taken.toSorted())
+})
+
+test('who makes a feed again while it is deleted makes it after that, with its webhook', async (t) => {
+  const alerts = await testAlerts(t)
+  await alerts.make()
+  const asked = alerts.holdSecrets()
+  const removed = alerts.remove()
+  await asked
+  let answered = false
+  const made = alerts.make().finally(() => {
+    answered = true
+  })
+  const waiting = sql`select from pg_locks where locktype = 'advisory' and not granted`
+  await until(async () => answered || (await waiting.execute(alerts.db)).rows.length > 0)
+  alerts.letSecretsGo()
+  assert.deepEqual([(await removed).status, (await made).status], [200, 201])
+  assert.deepEqual([...alerts.secrets.keys()], ['1 alert_webhook_jobs'])
 })

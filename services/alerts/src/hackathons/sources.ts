@@ -2,6 +2,7 @@ import type { HackathonSource } from '@guildhall/contracts/alerts'
 import { AppError } from '@guildhall/service/errors'
 import { z } from 'zod'
 import { type Config, PUBLIC_LISTS } from '../config.ts'
+import { storable } from '../items/storable.ts'
 import { dayInYear, isoDay } from '../lists/dates.ts'
 import { getJson, type Wanted } from '../lists/get.ts'
 
@@ -38,8 +39,8 @@ interface Source {
 const Text = z
   .string()
   .nullish()
-  .transform((text) => text?.trim() ?? '')
-const Name = z.string().trim().min(1).max(300)
+  .transform((text) => storable(text ?? '').trim())
+const Name = z.string().transform(storable).pipe(z.string().trim().min(1).max(300))
 const Flag = z.boolean().nullish().transform(Boolean)
 
 const HackClub = z.object({

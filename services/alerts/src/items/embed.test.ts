@@ -8,10 +8,10 @@ const item = (more: object = {}) => ({
 })
 
 test('what a stranger wrote into a list is shown as it stands there, and calls nobody', () => {
-  const text = '@everyone **x** [a](https://evil.test) <@&1> `c` ||s|| # h'
+  const text = '@everyone **x** [a](https://evil.test) http://evil.test: <@&1> `c` ||s|| # h'
   const embed = embedOf(item({ title: text, fields: { Company: text } }))
   const shown =
-    '@everyone \\*\\*x\\*\\* \\[a\\](https://evil.test) \\<@&1\\> \\`c\\` \\|\\|s\\|\\| \\# h'
+    '@everyone \\*\\*x\\*\\* \\[a\\](https\\://evil.test) http\\://evil.test: \\<@&1\\> \\`c\\` \\|\\|s\\|\\| \\# h'
   assert.equal(embed.title, shown)
   assert.equal(embed.fields[0]?.value, shown)
   assert.deepEqual(messageOf(embed), { embeds: [embed], allowed_mentions: { parse: [] } })

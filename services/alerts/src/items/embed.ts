@@ -37,7 +37,8 @@ export function embedOf({
 /** The body of a post: the embed, and nobody is called by it. */
 export const messageOf = (embed: Embed) => ({ embeds: [embed], allowed_mentions: { parse: [] } })
 
-const escaped = (text: string) => text.replace(/[\\*_~`|<>[\]#]/g, '\\$&')
+/** A colon before slashes as well: a bare address is made a link. */
+const escaped = (text: string) => text.replace(/[\\*_~`|<>[\]#]|:(?=\/\/)/g, '\\$&')
 
 /** Whole characters only, and none that is half escaped. */
 export function cut(text: string, most: number): string {

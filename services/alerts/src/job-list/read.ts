@@ -3,7 +3,7 @@ import { AppError } from '@guildhall/service/errors'
 import { type Config, PUBLIC_LISTS } from '../config.ts'
 import type { Listing } from '../items/found.ts'
 import { getText } from '../lists/get.ts'
-import { jobsFrom, sourceOf } from './rules.ts'
+import { dateFault, jobsFrom, sourceOf } from './rules.ts'
 import { readTableApart } from './thread.ts'
 
 /** Some six times as much as the longest list known. */
@@ -37,7 +37,8 @@ export async function readJobs(
     )
   if (rows.length > MOST_ROWS)
     throw unreadable('too_long', `${path} of ${repo} has more than ${MOST_ROWS} rows`)
-  return { items: jobsFrom(rows, config, now), sources: [sourceOf(config)], error: null }
+  const items = jobsFrom(rows, config, now)
+  return { items, sources: [sourceOf(config)], error: dateFault(rows, config, now) }
 }
 
 const unreadable = (reason: string, message: string) =>

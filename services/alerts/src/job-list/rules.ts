@@ -12,13 +12,16 @@ const TRACKING_BEHIND = /[&?]?\b(utm_\w*|ref|source|gh_src|fbclid|gclid)=[^&]*/g
 const MARKS = /\p{Extended_Pictographic}|\p{Regional_Indicator}|\u{FE0F}|\u{200D}/gu
 /** Locations that are named; of the others only how many. */
 const LOCATIONS_SHOWN = 5
+/** Characters of a date that is quoted. */
+const DATE_SHOWN = 40
 
 /** The link without what tells where a visitor came from. */
 export function withoutTracking(link: string): string {
   const url = new URL(link)
   for (const name of [...url.searchParams.keys()])
     if (TRACKING.test(name)) url.searchParams.delete(name)
-  url.hash = url.hash.replace(TRACKING_BEHIND, '')
+  const hash = url.hash.replace(TRACKING_BEHIND, '')
+  url.hash = hash === '#' ? '' : hash // a # that is left alone would make another link of it
   return url.href
 }
 
@@ -33,6 +36,18 @@ export function jobsFrom(rows: readonly Row[], config: JobsConfig, now: Date): F
     if (!jobs.has(job.key)) jobs.set(job.key, job)
   }
   return [...jobs.values()].reverse()
+}
+
+/** What is wrong with the dates of a list that a feed leaves old rows out of; null where some can be read. */
+export function dateFault(
+  rows: readonly Row[],
+  { repo, path, max_age_days }: JobsConfig,
+  now: Date,
+): string | null {
+  const [first] = rows
+  if (!first || max_age_days === 0) return null
+  if (rows.some(({ posted }) => postedDay(posted, now) !== undefined)) return null
+  return `${path} of ${repo} has no date that can be read, such as "${first.posted.slice(0, DATE_SHOWN)}": its rows go out however old they are; set max_age_days to 0 if they may, or name another list`
 }
 
 function jobOf(row: Row, config: JobsConfig, now: Date): Found {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { JobsConfig } from '@guildhall/contracts/alerts'
 import { postedDay } from '../lists/dates.ts'
 import { jobRow, tableOf } from '../testing.ts'
-import { jobsFrom, withoutTracking } from './rules.ts'
+import { dateFault, jobsFrom, withoutTracking } from './rules.ts'
 import { type Row, readTable } from './table.ts'
 import { readTableApart } from './thread.ts'
 
@@ -83,7 +83,15 @@ for (const [text, day] of [
   ['Oct 24', '2024-10-24'],
   ['Oct 06', '2024-10-06'],
   ['October 6', '2024-10-06'],
-  ['Oct 25', '2023-10-25'],
+  ['Oct 25', '2024-10-25'],
+  ['Oct 26', '2023-10-26'],
+  ['24 Oct', '2024-10-24'],
+  ['October 6th, 2023', '2023-10-06'],
+  ['6 Oct. 2023', '2023-10-06'],
+  ['10/06/2026', '2026-10-06'],
+  ['13/06/2026', undefined],
+  ['Feb 29, 2023', undefined],
+  ['Today', '2024-10-24'],
   ['2026-10-06', '2026-10-06'],
   ['0d', '2024-10-24'],
   ['3d', '2024-10-21'],
@@ -98,11 +106,53 @@ for (const [text, day] of [
   })
 }
 
+for (const [text, at, day, fits] of [
+  ['Nov 22', '2026-11-21T23:30:00Z', '2026-11-22', true],
+  ['Nov 22', '2026-11-21T09:59:00Z', '2025-11-22', false],
+  ['Jan 1', '2026-12-31T23:30:00Z', '2027-01-01', true],
+  ['Feb 29', '2025-02-28T12:00:00Z', '2024-02-29', false],
+] as const) {
+  test(`${text} is ${day} at ${at}: the day that it is somewhere is not ahead`, () => {
+    const found = postedDay(text, new Date(at))
+    assert.equal(new Date(found ?? 0).toISOString().slice(0, 10), day)
+    const rows = readTable(tableOf(jobRow('Dev', text))) ?? []
+    const [job] = jobsFrom(rows, config({ max_age_days: 1 }), new Date(at))
+    assert.equal(job?.fits, fits)
+  })
+}
+
+test('a list none of whose dates can be read is told, where old rows are to be left out', () => {
+  const fault = (more: object, ...dates: string[]) =>
+    dateFault(
+      readTable(tableOf(...dates.map((date) => jobRow('Dev', date)))) ?? [],
+      config(more),
+      NOW,
+    )
+  assert.match(
+    fault({}, 'soon', 'later') ?? '',
+    /README\.md of lists\/jobs .* "soon": .*max_age_days/,
+  )
+  assert.equal(fault({}, 'soon', 'Oct 1'), null)
+  assert.equal(fault({}), null)
+  assert.equal(fault({ max_age_days: 0 }, 'soon'), null)
+})
+
+test('a table without rows is not taken for the list where another has them', () => {
+  const table = tableOf(jobRow('Dev'))
+  const found = readTable(`${tableOf()}\n\n${table}\n\n${tableOf(jobRow('Other'))}`)
+  assert.deepEqual(
+    found?.map(({ role }) => role),
+    ['Dev'],
+  )
+  assert.deepEqual(readTable(tableOf()), [])
+})
+
 test('tracking parameters are removed, and others stay', () => {
   const link =
     'https://j.test/a?utm_source=x&id=7&ref=y&source=z&gh_src=1&fbclid=2&gclid=3&gh_jid=9'
   assert.equal(withoutTracking(link), 'https://j.test/a?id=7&gh_jid=9')
   assert.equal(withoutTracking('https://j.test/#id=7&utm_source=x'), 'https://j.test/#id=7')
+  assert.equal(withoutTracking('https://j.test/?id=1#utm_x=1'), 'https://j.test/?id=1')
 })
 
 test('closed, old and linkless rows do not go out, unless the feed says so', () => {

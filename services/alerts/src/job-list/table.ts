@@ -28,7 +28,7 @@ const SAME = /^(↳|)$/u
 const LOCK = /🔒/u
 type Element = ReturnType<typeof parseHTML>['document']['documentElement']
 
-/** The rows of the first table with the five columns, in Markdown or HTML; nothing where there is none. */
+/** The rows of the first table with the five columns that has any, in Markdown or HTML; nothing where there is none. */
 export function readTable(markdown: string): Row[] | undefined {
   const html = micromark(markdown, {
     allowDangerousHtml: true,
@@ -36,12 +36,15 @@ export function readTable(markdown: string): Row[] | undefined {
     htmlExtensions: [gfmHtml()],
   })
   const { document } = parseHTML(`<!doctype html><html><body>${html}</body></html>`)
+  let empty: Row[] | undefined
   for (const table of document.querySelectorAll('table')) {
     const [head, ...rows] = [...table.querySelectorAll('tr')]
     const places = head && placesIn(cellsOf(head).map(textOf))
-    if (places) return readRows(rows, places)
+    const read = places && readRows(rows, places)
+    if (read?.length) return read
+    empty ??= read
   }
-  return undefined
+  return empty
 }
 
 /** Where the columns are; nothing where one is missing. */

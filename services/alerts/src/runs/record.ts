@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { Db, Trx } from '../db.ts'
 import { embedOf } from '../items/embed.ts'
 import type { Found, Listing } from '../items/found.ts'
+import { storable } from '../items/storable.ts'
 import { type Lease, lockLeased } from './leases.ts'
 
 /** Rows of one statement. */
@@ -54,16 +55,15 @@ const rowOf = (item: Found, isNews: boolean, place: number) => ({
   state: isNews ? 'new' : 'recorded',
 })
 
-/** Lists are strangers': what Postgres cannot keep is left out. */
-const storable = (_name: string, value: unknown) =>
-  typeof value === 'string' ? value.replaceAll('\0', '').toWellFormed() : value
+const storableIn = (_name: string, value: unknown) =>
+  typeof value === 'string' ? storable(value) : value
 
 /** Answers how many are to be posted that were not known. */
 async function insert(trx: Trx, feedId: string, rows: ReturnType<typeof rowOf>[], now: Date) {
   const { rows: written } = await sql<{ state: string; made: boolean }>`
     insert into items (id, feed_id, key, title, url, embed, state, created_at, listed_at)
     select id, ${feedId}, key, title, url, embed, state, ${now}, ${now}
-    from json_to_recordset(${JSON.stringify(rows, storable)}::json)
+    from json_to_recordset(${JSON.stringify(rows, storableIn)}::json)
       as row (id uuid, key text, title text, url text, embed json, state text, place integer)
     order by place
     on conflict (feed_id, key) do update set listed_at = excluded.listed_at

@@ -77,7 +77,8 @@ test('name and description change alone or together', async (t) => {
   const reply = await client.call(getOrg, { params })
   assert.ok(reply.status === 200)
   assert.deepEqual([reply.body.name, reply.body.description], ['Renamed', 'We meet on Fridays'])
-  assert.equal((await client.call(putOrgSettings, { params, body: {} })).status, 400)
+  for (const body of [{}, { name: 'Demo\r\nBEGIN:VEVENT' }])
+    assert.equal((await client.call(putOrgSettings, { params, body })).status, 400)
 })
 
 test('an org is shown with what knowledge keeps for it, and without that while knowledge does not answer', async (t) => {

@@ -7,7 +7,7 @@ import type { Config } from '../config.ts'
 import type { Db, SettingsRow } from '../db.ts'
 import { isAssigned } from '../settings/queries.ts'
 import { type GoogleCalendars, openGoogle } from './google.ts'
-import { type Notes, openNotes } from './notes.ts'
+import { type Notes, openNotes, type Patience } from './notes.ts'
 import { createPace } from './paced-fetch.ts'
 
 const NOTES = 'notes_api_key'
@@ -16,7 +16,11 @@ const GOOGLE = 'google_service_account'
 /** The outside accounts by which an org is served: its own, or the deployment's for what the superadmin gave it. */
 export interface Accounts {
   /** The notes and their database. Throws where none is set, or the org may not use it. */
-  notes(settings: SettingsRow | undefined, signal: AbortSignal): Promise<OrgNotes>
+  notes(
+    settings: SettingsRow | undefined,
+    signal: AbortSignal,
+    patience?: Patience,
+  ): Promise<OrgNotes>
   /** The calendars. Throws where the key is none, or the org may not use the calendar that it set. */
   calendars(settings: SettingsRow, signal: AbortSignal): Promise<OrgCalendars>
 }
@@ -50,7 +54,7 @@ export function createAccounts({
     (await ask(bus, findSecrets('calendar'), { org_id, names: [name] })).secrets[name]
 
   return {
-    async notes(settings, signal) {
+    async notes(settings, signal, patience) {
       if (!settings?.notes_database_id) throw noDatabase()
       const { org_id, notes_database_id: databaseId } = settings
       const own = await secretOf(org_id, NOTES)
@@ -59,7 +63,7 @@ export function createAccounts({
       if (own === undefined && !(await isAssigned(db, org_id, 'notes', databaseId)))
         throw notAssigned('notes database', NOTES)
       const url = config.NOTES_API_URL
-      return { notes: openNotes({ url, key, pace: notesPace }, signal), databaseId }
+      return { notes: openNotes({ url, key, pace: notesPace }, signal, patience), databaseId }
     },
 
     async calendars({ org_id, google_calendar_id }, signal) {

@@ -1,5 +1,5 @@
 import { AppError } from '@guildhall/service/errors'
-import { APIErrorCode, Client, isNotionClientError, iteratePaginatedAPI } from '@notionhq/client'
+import { APIErrorCode, Client, isNotionClientError } from '@notionhq/client'
 import { NotesPage } from './notes-shapes.ts'
 import { type Pace, pacedFetch } from './paced-fetch.ts'
 
@@ -7,6 +7,13 @@ import { type Pace, pacedFetch } from './paced-fetch.ts'
 const MOST_PAGES = 10_000
 const PAGE_SIZE = 100
 const RETRIES = 5
+
+/** How long the notes are given: what is not said is for work that nobody waits for. */
+export interface Patience {
+  retries?: number
+  /** Of one attempt. */
+  timeoutMs?: number
+}
 
 /** The notes of an org. */
 export interface Notes {
@@ -20,12 +27,13 @@ export interface Notes {
 export function openNotes(
   { url, key, pace }: { url: string; key: string; pace: Pace },
   signal: AbortSignal,
+  { retries = RETRIES, ...timeout }: Patience = {},
 ): Notes {
   const notion = new Client({
     auth: key,
     baseUrl: url.replace(/\/+$/, ''),
-    fetch: pacedFetch(pace, { key, signal }) as never, // its type knows no FormData of undici
-    retry: { maxRetries: RETRIES },
+    fetch: pacedFetch(pace, { key, signal, ...timeout }) as never, // its type knows no FormData of undici
+    retry: { maxRetries: retries },
     logger: () => undefined,
   })
   return {
@@ -43,14 +51,26 @@ async function readPages(notion: Client, database_id: string): Promise<NotesPage
   if (!('data_sources' in database)) throw unreadable()
   const pages = new Map<string, NotesPage>()
   for (const { id: data_source_id } of database.data_sources) {
-    const asked = { data_source_id, page_size: PAGE_SIZE }
-    for await (const found of iteratePaginatedAPI(notion.dataSources.query, asked)) {
+    for await (const found of listed(notion, data_source_id)) {
       const page = pageIn(found)
       if (!page.in_trash) pages.set(page.id, page)
       if (pages.size > MOST_PAGES) throw tooMany()
     }
   }
   return [...pages.values()]
+}
+
+/** Not by the iterator of the client, which ends without a word where the service lists only a part. */
+async function* listed(notion: Client, data_source_id: string) {
+  let start_cursor: string | null = null
+  do {
+    const asked = { data_source_id, page_size: PAGE_SIZE, ...(start_cursor && { start_cursor }) }
+    const part = await notion.dataSources.query(asked)
+    if (part.request_status && part.request_status.type !== 'complete') throw notWhole()
+    if (part.has_more && !part.next_cursor) throw notWhole()
+    yield* part.results
+    start_cursor = part.next_cursor
+  } while (start_cursor)
 }
 
 function pageIn(found: unknown): NotesPage {
@@ -105,6 +125,12 @@ const unreadable = (cause?: unknown) =>
     'notes.unreadable',
     'The notes service described the database in a way that is not understood; tell the operator',
     { cause },
+  )
+const notWhole = () =>
+  new AppError(
+    'upstream',
+    'notes.incomplete',
+    'The notes service lists only a part of the database; move old pages into another, or choose one that holds the events alone',
   )
 const tooMany = () =>
   new AppError(

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { RateLimiterMemory, RateLimiterQueue } from 'rate-limiter-flexible'
 
-/** Of one attempt, from connecting to the last byte. */
+/** Of one attempt, from connecting to the last byte, where nothing else is said. */
 const TIMEOUT_MS = 30_000
 
 /** Takes turns: so many requests a second with one key, whoever asks in this process. */
@@ -19,16 +19,16 @@ export function createPace(perSecond: number): Pace {
   }
 }
 
-/** As fetch, in turn, within 30 s, without redirects, and never after `signal` has aborted. */
+/** As fetch, in turn, within `timeoutMs` from then on, without redirects, and never after `signal` has aborted. */
 export function pacedFetch(
   pace: Pace,
-  { key, signal }: { key: string; signal: AbortSignal },
+  { key, signal, timeoutMs = TIMEOUT_MS }: { key: string; signal: AbortSignal; timeoutMs?: number },
 ): typeof fetch {
   return async (input, init = {}) => {
     signal.throwIfAborted()
     await pace.turn(key)
     signal.throwIfAborted()
-    const signals = [signal, AbortSignal.timeout(TIMEOUT_MS), ...(init.signal ? [init.signal] : [])]
+    const signals = [signal, AbortSignal.timeout(timeoutMs), ...(init.signal ? [init.signal] : [])]
     return fetch(input, { ...init, redirect: 'error', signal: AbortSignal.any(signals) })
   }
 }

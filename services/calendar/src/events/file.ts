@@ -8,7 +8,7 @@ const LOOK_AGAIN_SECONDS = 3_600
 /** The events as a calendar program takes them (RFC 5545). */
 export function fileOf(name: string, events: NotesEvent[]): string {
   const file = ical({
-    name,
+    name: headerText(name),
     prodId: { company: 'Guildhall', product: 'Calendar' },
     method: ICalCalendarMethod.PUBLISH,
     ttl: LOOK_AGAIN_SECONDS,
@@ -18,6 +18,7 @@ export function fileOf(name: string, events: NotesEvent[]): string {
       id: `${page_id}@guildhall`,
       summary: title,
       stamp: new Date(edited_at),
+      lastModified: new Date(edited_at),
       ...timesOf(when),
       ...(location && { location }),
       ...(description && { description }),
@@ -26,6 +27,13 @@ export function fileOf(name: string, events: NotesEvent[]): string {
   }
   return file.toString()
 }
+
+/** The name of the file is written as it is: on one line, with RFC 5545 § 3.3.11 kept. */
+const headerText = (text: string) =>
+  text
+    .replace(/\p{Cc}+/gu, ' ')
+    .trim()
+    .replace(/[\\;,]/g, '\\$&')
 
 /** Whole days end with the day after their last (RFC 5545 § 3.6.1); days are written as they stand in UTC. */
 function timesOf(when: NotesEvent['when']) {

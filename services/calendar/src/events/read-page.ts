@@ -24,14 +24,14 @@ const REQUIRED = {
   gcal_id: ['rich_text', 'text'],
 } as const satisfies Record<string, readonly [Property['type'], string]>
 
-/** Longest texts that the calendar service takes; longer ones are cut. */
+/** Longest texts that the calendar service takes, in UTF-16 units; longer ones are cut. */
 const MOST_TITLE_CHARS = 1_000
 const MOST_DESCRIPTION_CHARS = 8_000
 
 /** The event of a page, or why there is none. Times that name no zone are in `timeZone`. */
 export function readPage(page: NotesPage, timeZone: string): NotesEvent | Skipped {
   const { properties } = page
-  const title = textOf(properties.Name).slice(0, MOST_TITLE_CHARS)
+  const title = textOf(properties.Name, MOST_TITLE_CHARS)
   const skipped = (reason: string): Skipped => ({ page: page.id, title, reason })
   for (const [name, [type, called]] of Object.entries(REQUIRED)) {
     if (properties[name]?.type !== type)
@@ -45,25 +45,33 @@ export function readPage(page: NotesPage, timeZone: string): NotesEvent | Skippe
     page_id: page.id,
     title: title || 'Untitled',
     when,
-    location: location?.type === 'select' ? (location.select?.name ?? '') : '',
-    description: textOf(properties.Description).slice(0, MOST_DESCRIPTION_CHARS),
+    location: textOf(location, MOST_TITLE_CHARS),
+    description: textOf(properties.Description, MOST_DESCRIPTION_CHARS),
     url: page.url,
     edited_at: page.last_edited_time,
-    event_id: textOf(properties.gcal_id),
+    event_id: textOf(properties.gcal_id, MOST_TITLE_CHARS),
   }
 }
 
-/** The plain text, as calendars keep it: trimmed, with `\n` and without other control characters. */
-function textOf(property: Property | undefined): string {
-  const parts =
-    property?.type === 'title'
-      ? property.title
-      : property?.type === 'rich_text'
-        ? property.rich_text
-        : []
-  const text = parts.map(({ plain_text }) => plain_text).join('')
-  return text
+/**
+ * The plain text, as calendars keep it: with `\n`, without other control characters and half characters, trimmed. Cut to
+ * `most` before that, so that what is read back is the same.
+ */
+function textOf(property: Property | undefined, most: number): string {
+  return rawText(property)
     .replace(/\r\n?/g, '\n')
     .replace(/[^\P{Cc}\n\t]/gu, '')
     .trim()
+    .toWellFormed()
+    .slice(0, most)
+    .replace(/[\uD800-\uDBFF]$/, '')
+    .trim()
+}
+
+function rawText(property: Property | undefined): string {
+  const joined = (parts: { plain_text: string }[]) =>
+    parts.map(({ plain_text }) => plain_text).join('')
+  if (property?.type === 'title') return joined(property.title)
+  if (property?.type === 'rich_text') return joined(property.rich_text)
+  return property?.type === 'select' ? (property.select?.name ?? '') : ''
 }

@@ -6,6 +6,7 @@ import {
   syncCalendar,
 } from '@guildhall/contracts/calendar'
 import { notesPage } from '@guildhall/sandbox/notes/world'
+import { keepMade, settingsOf } from '../settings/queries.ts'
 import { at, atId, connect, GOOGLE_ID, officer, synced, testCalendar } from '../testing.ts'
 
 const page = () => notesPage({ Name: 'Meeting', Date: { start: '2026-12-01' } })
@@ -26,6 +27,21 @@ test('the first sync makes a calendar, and one that a lost answer has left is fo
   const told = await club.as(officer()).call(getCalendarSettings, atId())
   assert.ok(told.status === 200)
   assert.equal(told.body.google_calendar_id, made[0]?.id)
+})
+
+test('a calendar made by a sync is not kept where another was chosen meanwhile, or given up', async (t) => {
+  const club = await testCalendar(t)
+  await connect(club, { google_calendar_id: null })
+  const marker = (await settingsOf(club.db, 1))?.calendar_marker ?? ''
+  const kept = () =>
+    club.db
+      .transaction()
+      .execute((trx) => keepMade(trx, 1, { id: 'made', marker, assigned: false }))
+  await connect(club)
+  await assert.rejects(kept(), { code: 'calendar.changed' })
+  await connect(club, { google_calendar_id: null })
+  await assert.rejects(kept(), { code: 'calendar.changed' })
+  assert.equal((await settingsOf(club.db, 1))?.google_calendar_id, null)
 })
 
 for (const [what, key, code] of [

@@ -112,7 +112,7 @@ function isSame(wanted: GoogleEvent, found: GoogleEvent): boolean {
   return (
     wanted.summary === (found.summary ?? '') &&
     wanted.location === (found.location ?? '') &&
-    wanted.description === (found.description ?? '').trim() &&
+    wanted.description === (found.description ?? '') &&
     isSameTime(wanted.start, found.start) &&
     isSameTime(wanted.end, found.end)
   )

@@ -1,4 +1,6 @@
+import type { FailedRun } from '@guildhall/bus/jobs'
 import type { CalendarRun, Counts } from '@guildhall/contracts/calendar'
+import { AppError } from '@guildhall/service/errors'
 import { sql } from 'kysely'
 import type { Db, RunRow, Trx } from '../db.ts'
 import type { Lease } from './lease.ts'
@@ -12,20 +14,38 @@ export const unfinishedRun = (db: Db, orgId: number) =>
     .where('status', '=', 'started')
     .executeTakeFirst()
 
-/** Ends a run whose job has died for good, so that it stands in nobody's way. */
-export const endDead = (trx: Trx, orgId: number, now: Date) =>
+const INTERRUPTED = {
+  error: 'It was interrupted again and again; the next sync repairs what it left',
+  code: 'calendar.interrupted',
+}
+const isNotHeld = sql<boolean>`(leased_until is null or leased_until < now())`
+
+/** Ends a run whose job has failed for good, with what it said. One that a process still works on ends by itself. */
+export const endFailed = (trx: Trx, { run_id, error }: FailedRun, now: Date) =>
   trx
     .updateTable('runs')
-    .set({
-      status: 'failed',
-      error: 'The process ended again and again while it ran; the next sync repairs it',
-      code: 'calendar.interrupted',
-      finished_at: now,
-    })
-    .where('org_id', '=', orgId)
+    .set({ status: 'failed', ...saidOf(error, INTERRUPTED), finished_at: now })
+    .where('id', '=', run_id)
     .where('status', '=', 'started')
-    .where('id', 'in', trx.selectFrom('job_runs').select('id').where('state', '=', 'failed'))
+    .where(isNotHeld)
     .execute()
+
+/** Ends runs for which there is no job any more, so that they stand in nobody's way. */
+export async function endLost(db: Db, now: Date, orgId?: number): Promise<void> {
+  const alive = db.selectFrom('job_runs').select('id').where('state', 'in', ['queued', 'running'])
+  let query = db
+    .updateTable('runs')
+    .set({ status: 'failed', ...INTERRUPTED, finished_at: now })
+    .where('status', '=', 'started')
+    .where(isNotHeld)
+    .where('id', 'not in', alive)
+  if (orgId !== undefined) query = query.where('org_id', '=', orgId)
+  await query.execute()
+}
+
+/** What is kept of an error; `other` of one that was not meant to be read. */
+export const saidOf = (error: unknown, other: { error: string; code: string }) =>
+  error instanceof AppError ? { error: error.message, code: error.code } : other
 
 /** Adds a run; false where one of the org is not over. */
 export async function insertRun(

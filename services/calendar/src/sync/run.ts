@@ -10,7 +10,7 @@ import { applyPlan, skip } from './apply.ts'
 import { calendarIdOf } from './calendar-id.ts'
 import { giveBack, keepLease, type Lease, takeLease } from './lease.ts'
 import { planOf } from './plan.ts'
-import { type Ending, endRun, insertRun } from './queries.ts'
+import { type Ending, endRun, insertRun, saidOf } from './queries.ts'
 
 /**
  * The job calendar.sync. What fails ends the run with the reason, for an officer to read; one whose process ends is taken
@@ -26,32 +26,42 @@ export async function runSync(
   const lease = await takeLease(db, run_id)
   if (!lease) return leaveAlone(deps, run_id)
   using kept = keepLease(db, lease)
-  const counts: Counts = { created: 0, updated: 0, deleted: 0, unchanged: 0, skipped: [] }
-  const stopped = AbortSignal.any([signal, kept.signal])
-  const ending = await sync(deps, lease, counts, stopped).then(
-    (): Ending => ({ ...counts, status: 'success', error: null, code: null }),
-    async (error): Promise<Ending> => {
-      if (stopped.aborted || isDatabaseAway(error)) {
-        await giveBack(db, lease)
-        throw error
-      }
-      log[error instanceof AppError ? 'warn' : 'error'](
-        { err: error, org: org_id },
-        'A calendar was not synced',
-      )
-      return { ...counts, ...saidOf(error), status: 'failed' }
-    },
-  )
-  await db.transaction().execute((trx) => endRun(trx, lease, ending, now()))
-  deps.events.expire(org_id)
-  const { skipped, ...result } = ending
-  return { ...result, skipped: skipped.length }
+  try {
+    const stopped = AbortSignal.any([signal, kept.signal])
+    const ending = await endingOf(deps, lease, { stopped, log })
+    await db.transaction().execute((trx) => endRun(trx, lease, ending, now()))
+    deps.events.expire(org_id)
+    const { skipped, ...result } = ending
+    return { ...result, skipped: skipped.length }
+  } catch (error) {
+    await giveBack(db, lease)
+    throw error
+  }
 }
 
-const saidOf = (error: unknown) =>
-  error instanceof AppError
-    ? { error: error.message, code: error.code }
-    : { error: 'Internal error; tell the operator', code: 'internal' }
+/** What became of the sync. Throws what another attempt may get over. */
+async function endingOf(
+  deps: Deps,
+  lease: Lease,
+  { stopped, log }: { stopped: AbortSignal; log: JobContext['log'] },
+): Promise<Ending> {
+  const counts: Counts = { created: 0, updated: 0, deleted: 0, unchanged: 0, skipped: [] }
+  try {
+    await sync(deps, lease, counts, stopped)
+    return { ...counts, status: 'success', error: null, code: null }
+  } catch (error) {
+    if (stopped.aborted || isDatabaseAway(error) || isAuthAway(error)) throw error
+    const level = error instanceof AppError ? 'warn' : 'error'
+    log[level]({ err: error, org: lease.org_id }, 'A calendar was not synced')
+    return { ...counts, ...saidOf(error, INTERNAL), status: 'failed' }
+  }
+}
+
+const INTERNAL = { error: 'Internal error; tell the operator', code: 'internal' }
+
+/** Where auth or its secrets do not answer; what the org has not set is our own `unavailable`. */
+const isAuthAway = (error: unknown) =>
+  error instanceof AppError && error.kind === 'unavailable' && !error.code.startsWith('calendar.')
 
 /** A run that is over needs nothing more. Throws where another process has it, to look again later. */
 async function leaveAlone({ db }: Deps, id: string) {

@@ -91,6 +91,46 @@ test('a read that fails half-way deletes nothing, and the next sync repairs it',
   assert.equal(live(club).length, 120)
 })
 
+for (const [fault, code] of [
+  ['fails_half_way', 'notes.unreachable'],
+  ['incomplete', 'notes.incomplete'],
+] as const) {
+  test(`a list of notes that is ${fault} deletes nothing`, async (t) => {
+    const club = await testCalendar(t)
+    await connect(club)
+    club.database.pages.push(...pages(120))
+    await synced(club)
+    club.world.faults.notes = fault
+    const broken = await synced(club)
+    assert.deepEqual([broken.status, broken.code, broken.counts], ['failed', code, [0, 0, 0, 0]])
+    assert.equal(live(club).length, 120)
+  })
+}
+
+test('a single date that somebody moved in a series is theirs, and no double', async (t) => {
+  const club = await testCalendar(t)
+  await connect(club)
+  club.database.pages.push(page('Weekly'))
+  await synced(club)
+  const [made] = live(club)
+  assert.ok(made)
+  const moved = { ...made, id: `${made.id}_20261208`, recurringEventId: made.id }
+  club.calendar.events.set(moved.id, moved)
+  assert.deepEqual((await synced(club)).counts, [0, 0, 0, 1])
+  assert.equal(live(club).length, 2)
+})
+
+test('a page in the trash is gone, also where the notes still list it', async (t) => {
+  const club = await testCalendar(t)
+  await connect(club)
+  club.database.pages.push(...pages(2))
+  await synced(club)
+  club.world.faults.notes = 'lists_trash'
+  const [first] = club.database.pages
+  if (first) first.in_trash = true
+  assert.deepEqual((await synced(club)).counts, [0, 0, 1, 1])
+})
+
 test('losing more than half of more than five pages is refused until it is forced', async (t) => {
   const club = await testCalendar(t)
   await connect(club)

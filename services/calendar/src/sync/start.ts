@@ -3,10 +3,10 @@ import { queueJob } from '@guildhall/bus/jobs'
 import { audit, enqueue } from '@guildhall/bus/outbox'
 import { calendarSyncStarted, syncOrg } from '@guildhall/contracts/calendar'
 import { findOrg } from '@guildhall/contracts/orgs'
-import { AppError } from '@guildhall/service/errors'
+import { AppError, isDatabaseAway } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
 import type { Deps } from '../deps.ts'
-import { endDead, insertRun, unfinishedRun } from './queries.ts'
+import { endLost, insertRun, unfinishedRun } from './queries.ts'
 
 type By = Parameters<typeof audit>[1]
 
@@ -20,23 +20,39 @@ export async function startSync(
   { force, by }: { force: boolean; by: By },
 ): Promise<string> {
   const id = newId()
-  const started = await db.transaction().execute(async (trx) => {
-    await endDead(trx, org.id, now())
-    const run = { id, org_id: org.id, force, started_at: now() }
-    if (!(await insertRun(trx, run))) return false
-    await queueJob(trx, syncOrg, { org_id: org.id, force }, id)
-    await enqueue(trx, audit(calendarSyncStarted, by, org, { run_id: id, force }))
+  const run = { id, org_id: org.id, force }
+  for (let tries = 0; tries < TRIES; tries++) {
+    if (await isStarted({ db, now }, run, by)) return id
+    const underWay = await unfinishedRun(db, org.id)
+    if (underWay && force && !underWay.force) throw syncing()
+    if (underWay) return underWay.id
+  }
+  throw syncing()
+}
+
+/** The run that was in the way may be over by the time it is looked at. */
+const TRIES = 3
+
+const isStarted = (
+  { db, now }: Pick<Deps, 'db' | 'now'>,
+  run: { id: string; org_id: number; force: boolean },
+  by: By,
+) =>
+  db.transaction().execute(async (trx) => {
+    const { id, org_id, force } = run
+    await endLost(trx, now(), org_id)
+    if (!(await insertRun(trx, { ...run, started_at: now() }))) return false
+    await queueJob(trx, syncOrg, { org_id, force }, id)
+    await enqueue(trx, audit(calendarSyncStarted, by, { id: org_id }, { run_id: id, force }))
     return true
   })
-  if (started) return id
-  const underWay = await unfinishedRun(db, org.id)
-  if (!underWay || (force && !underWay.force)) throw syncing()
-  return underWay.id
-}
 
 const BY_SCHEDULE = { source: 'job', actor_kind: 'job', actor_id: null } as const
 
-/** Starts a sync of every org that wants it, has calendar on and is active. */
+/**
+ * Starts a sync of every org that wants it, has calendar on and is active. One that cannot be started keeps no other from
+ * it; throws where none could.
+ */
 export async function startEnabled(deps: Deps): Promise<{ started: number }> {
   const rows = await deps.db
     .selectFrom('settings')
@@ -46,13 +62,25 @@ export async function startEnabled(deps: Deps): Promise<{ started: number }> {
     .orderBy('org_id')
     .execute()
   let started = 0
+  let fault: unknown
   for (const { org_id } of rows) {
-    const { org } = await ask(deps.bus, findOrg, { id: org_id })
-    if (!org?.modules.includes('calendar')) continue
-    await startSync(deps, org, { force: false, by: BY_SCHEDULE })
-    started += 1
+    try {
+      if (await startOne(deps, org_id)) started += 1
+    } catch (error) {
+      if (isDatabaseAway(error)) throw error
+      deps.log.warn({ err: error, org: org_id }, 'A sync could not be started')
+      fault = error
+    }
   }
+  if (fault && started === 0) throw fault
   return { started }
+}
+
+async function startOne(deps: Deps, id: number): Promise<boolean> {
+  const { org } = await ask(deps.bus, findOrg, { id })
+  if (!org?.modules.includes('calendar')) return false
+  await startSync(deps, org, { force: false, by: BY_SCHEDULE })
+  return true
 }
 
 const syncing = () =>

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { getCalendarSettings } from '@guildhall/contracts/calendar'
+import { getCalendarSettings, listEvents } from '@guildhall/contracts/calendar'
 import { notesPage } from '@guildhall/sandbox/notes/world'
-import { atId, connect, GOOGLE_ID, officer, synced, testCalendar } from '../testing.ts'
+import { anyone, at, atId, connect, GOOGLE_ID, officer, synced, testCalendar } from '../testing.ts'
 
+const FIRST = '2026-01-01T00:00:00Z'
 const page = (name: string, more: object = {}) =>
   notesPage({
     Name: name,
@@ -66,4 +67,27 @@ test('events are made, changed and deleted as the notes say, and a sync repeated
   const told = await club.as(officer()).call(getCalendarSettings, atId())
   assert.ok(told.status === 200 && told.body.last_sync_at)
   assert.equal(told.body.google_calendar_id, GOOGLE_ID)
+})
+
+test('a text that is cut at a space, or begins with one, is not written again', async (t) => {
+  const club = await testCalendar(t)
+  await connect(club)
+  const Description = `${'y'.repeat(7_999)} and more`
+  club.database.pages.push(page(`${'x'.repeat(999)} more`, { Description, Location: ' Hall ' }))
+  assert.deepEqual((await synced(club)).counts, [1, 0, 0, 0])
+  assert.deepEqual((await synced(club)).counts, [0, 0, 0, 1])
+})
+
+test('what a sync has read is what everybody sees from then on', async (t) => {
+  const club = await testCalendar(t)
+  await connect(club)
+  const seen = async () => {
+    const { body } = await club.as(anyone()).call(listEvents, { ...at(), query: { from: FIRST } })
+    return 'events' in body ? body.events.map(({ title }) => title) : assert.fail(body.error)
+  }
+  assert.deepEqual(await seen(), [])
+  club.database.pages.push(page('Meeting'))
+  assert.deepEqual(await seen(), [])
+  await synced(club)
+  assert.deepEqual(await seen(), ['Meeting'])
 })

@@ -1,7 +1,9 @@
+import { feedConfigs } from '@guildhall/contracts/alerts'
 import { hasFixedHost, namesIn, namesInPath, settingOf } from './address.ts'
 import type { PackFile, Param } from './format.ts'
 
 type Query = PackFile['queries'][number]
+type Feed = PackFile['feeds'][number]
 
 /** What the parts of a pack have against each other, each fault with its place: `queries.web.url: …`. */
 export function faultsOf(file: PackFile): string[] {
@@ -16,6 +18,7 @@ export function faultsOf(file: PackFile): string[] {
     ...twice('feeds', file.feeds),
     ...addresses.flatMap(([place, url]) => addressFaults(place, url, settings, [])),
     ...file.queries.flatMap((query) => queryFaults(query, settings)),
+    ...file.feeds.flatMap(feedFaults),
   ]
 }
 
@@ -42,6 +45,14 @@ function queryFaults({ key, url, answer, params }: Query, settings: string[]): s
 function exampleFaults(place: string, { example, choices }: Param): string[] {
   if (example === null || choices === null || choices.includes(example)) return []
   return [`${place}.example: is none of its choices`]
+}
+
+/** A preset that alerts would refuse is told here, where it is written. */
+function feedFaults({ key, kind, config }: Feed): string[] {
+  const { error } = feedConfigs[kind].safeParse(config)
+  return (error?.issues ?? []).map(
+    ({ path, message }) => `${['feeds', key, 'config', ...path].map(String).join('.')}: ${message}`,
+  )
 }
 
 function addressFaults(

@@ -101,6 +101,12 @@ test('every fault of a broken pack is told with its file, its place and what is 
     ],
     [{ feeds: [{ ...feed, kind: 'rss' }] }, /feeds\.f\.kind: .*github_jobs/],
     [{ feeds: [{ ...feed, every_hours: 169 }] }, /feeds\.f\.every_hours: /],
+    [{ feeds: [{ ...feed, config: { sources: ['x'] } }] }, /feeds\.f\.config\.sources\.0: /],
+    [
+      { feeds: [{ ...feed, kind: 'github_jobs', config: { repo: 'nope', max_age_days: 'x' } }] },
+      /feeds\.f\.config\.repo: is a repository as owner\/name.*feeds\.f\.config\.max_age_days: /s,
+    ],
+    [{ feeds: [{ ...feed, config: { repo: 'a/b' } }] }, /feeds\.f\.config: .*repo/],
   ] as [object | string, RegExp, string?][]) {
     const { dir, put } = await packFolder(t)
     await put('p', file, module)
@@ -129,6 +135,12 @@ test('all faulty packs are told at once; a folder without a pack, one twice and 
   const other = await packFolder(t)
   await other.put('careers', {})
   await assert.rejects(loadPacks([...SHIPPED, other.dir], []), /there is already a pack careers/)
+  const shared = await packFolder(t)
+  await shared.put('own', { feeds: [{ ...feed, key: 'hackathons' }] })
+  await assert.rejects(
+    loadPacks([...SHIPPED, shared.dir], []),
+    /own\/pack\.json: feeds\.hackathons: the pack careers has a feed with this key already/,
+  )
   const value = 'https://a.test/'
   await assert.rejects(
     loadPacks(SHIPPED, [{ pack: 'x', name: 'y', value }]),

@@ -29,9 +29,25 @@ export async function loadPacks(
       else if (pack) packs.push(pack)
     }
   }
+  faults.push(...sharedFeeds(packs))
   if (faults.length === 0) faults.push(...strangers(packs, given))
   if (faults.length > 0) throw new SettingsError(`Packs cannot be used:\n  ${faults.join('\n  ')}`)
   return packs.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** An org knows a feed by its key alone. */
+function sharedFeeds(packs: readonly LoadedPack[]): string[] {
+  const owners = new Map<string, string>()
+  return packs.flatMap(({ name, feeds }) =>
+    feeds.flatMap(({ key }) => {
+      const owner = owners.get(key) ?? name
+      owners.set(key, owner)
+      if (owner === name) return []
+      return [
+        `${name}/pack.json: feeds.${key}: the pack ${owner} has a feed with this key already; choose another`,
+      ]
+    }),
+  )
 }
 
 async function foldersOf(dir: string, faults: string[]): Promise<string[]> {
