@@ -3,9 +3,9 @@ import type { ModuleName, Service } from './names.ts'
 
 /** Work that runs apart from the request that asked for it, as plain data. */
 export interface Job {
-  /** `<service>.<verb_noun>`: the service before the dot runs it. With an `owner`, `<module>.<verb_noun>`. */
-  name: `${Service | ModuleName}.${string}`
-  /** The service that runs it, where its name begins with a module's. */
+  /** `<service>.<verb_noun>`: the service before the dot runs it. With an `owner`, `<area>.<verb_noun>`. */
+  name: `${Service | ModuleName | 'packs'}.${string}`
+  /** The service that runs it, where its name begins with another area's. */
   owner?: Service
   summary: string
   args: z.ZodObject

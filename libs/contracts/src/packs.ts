@@ -203,8 +203,9 @@ export const syncCampus = route({
 })
 
 export const indexPackResult = job({
-  name: 'knowledge.index_pack_result',
-  summary: 'Make what a live query answered a source of the org (packs.index_result)',
+  name: 'packs.index_result',
+  owner: 'knowledge',
+  summary: 'Make what a live query answered a source of the org',
   args: z.object({ result_id: z.uuid(), org_id: z.int().optional() }),
   attempts: 5,
   concurrency: 2,

@@ -1,4 +1,5 @@
 import { newId } from '@guildhall/service/id'
+import { keepRenewed } from '@guildhall/service/keep-renewed'
 import { sql } from 'kysely'
 import type { Db } from '../db.ts'
 
@@ -25,20 +26,16 @@ export async function takeLease(db: Db, runId: string) {
 export type Lease = NonNullable<Awaited<ReturnType<typeof takeLease>>>
 
 /** Renews the lease until it is disposed of; aborts where another process has it by then. */
-export function keepLease(db: Db, { id, lease_id }: Lease) {
-  const lost = new AbortController()
-  const renew = async () => {
+export const keepLease = (db: Db, { id, lease_id }: Lease) =>
+  keepRenewed(RENEW_MS, async () => {
     const { numUpdatedRows } = await db
       .updateTable('runs')
       .set({ leased_until: UNTIL })
       .where('id', '=', id)
       .where('lease_id', '=', lease_id)
       .executeTakeFirst()
-    if (numUpdatedRows === 0n) lost.abort()
-  }
-  const timer = setInterval(() => renew().catch(() => undefined), RENEW_MS) // tried again; until then it holds
-  return { signal: lost.signal, [Symbol.dispose]: () => clearInterval(timer) }
-}
+    return numUpdatedRows > 0n
+  })
 
 /** Lets the next attempt begin at once. */
 export const giveBack = (db: Db, { id, lease_id }: Lease) =>

@@ -1,4 +1,5 @@
 import { newId } from '@guildhall/service/id'
+import { keepRenewed } from '@guildhall/service/keep-renewed'
 import { sql } from 'kysely'
 import type { Db, Trx } from '../db.ts'
 
@@ -34,20 +35,16 @@ export async function takeLease(db: Db, sourceId: string, now: Date, dueAt?: Dat
 }
 
 /** Renews the lease until it is ended; aborts where somebody else has it by then. */
-export function keepLease(db: Db, { source_id, lease_id }: Lease) {
-  const lost = new AbortController()
-  const renew = async () => {
+export const keepLease = (db: Db, { source_id, lease_id }: Lease) =>
+  keepRenewed(RENEW_MS, async () => {
     const { numUpdatedRows } = await db
       .updateTable('crawls')
       .set({ leased_until: UNTIL })
       .where('source_id', '=', source_id)
       .where('lease_id', '=', lease_id)
       .executeTakeFirst()
-    if (numUpdatedRows === 0n) lost.abort()
-  }
-  const timer = setInterval(() => renew().catch(() => undefined), RENEW_MS) // tried again; until then it holds
-  return { signal: lost.signal, [Symbol.dispose]: () => clearInterval(timer) }
-}
+    return numUpdatedRows > 0n
+  })
 
 export interface Ending {
   due_at?: Date

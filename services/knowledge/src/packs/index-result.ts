@@ -15,7 +15,7 @@ import { oldestBeyond, pageWithUrl } from './queries.ts'
 import { dropResult, resultById } from './results.ts'
 import { livePrefix, pagePrefix } from './rules.ts'
 
-const BY: Writer = { source: 'job', actor_kind: 'job', actor_id: 'knowledge.index_pack_result' }
+const BY: Writer = { source: 'job', actor_kind: 'job', actor_id: 'packs.index_result' }
 /** Of one pack in one org: whoever asks for other words again and again pushes out the oldest answers. */
 const MOST_LIVE_SOURCES = 500
 

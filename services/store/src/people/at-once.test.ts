@@ -4,6 +4,7 @@ import { assignPoints, deletePoints, putPointsUser } from '@guildhall/contracts/
 import { memberLogin } from '@guildhall/contracts/store-members'
 import { checkout } from '@guildhall/contracts/store-orders'
 import { deleteProduct } from '@guildhall/contracts/store-products'
+import { until } from '@guildhall/service/testing'
 import {
   at,
   award,
@@ -15,7 +16,7 @@ import {
   type TestStore,
   testStore,
 } from '../testing.ts'
-import { checkBooks } from '../testing-books.ts'
+import { checkBooks, somebodyWaits } from '../testing-books.ts'
 
 const ROUNDS = 12
 /** Of links, which take more to prepare. */
@@ -110,3 +111,27 @@ async function threeOf(store: TestStore, email: string, chat: string) {
   await award(store, other, 1)
   await madeMember(store, email, 1)
 }
+
+test('a product that is being ordered when it is deleted is kept for that order', async (t) => {
+  const store = await testStore(t)
+  const { db } = store
+  const [mug, cap] = [await madeProduct(store), await madeProduct(store)]
+  await madeMember(store, emailOf(0), 50)
+  const items = [{ product_id: mug.id, quantity: 1 }]
+  const placed = await store.as(site(emailOf(0))).call(checkout, { ...at(), body: { items } })
+  assert.ok(placed.status === 201, JSON.stringify(placed.body))
+  const [deleting] = await db.transaction().execute(async (trx) => {
+    await trx.selectFrom('products').select('id').where('id', '=', cap.id).forUpdate().execute()
+    const item = { product_id: cap.id, product_name: 'Cap', quantity: 1, price_at_time: 0 }
+    await trx
+      .insertInto('order_items')
+      .values({ ...item, order_id: placed.body.id })
+      .execute()
+    const started = [store.as(officer()).call(deleteProduct, idIn(cap.id))]
+    await until(() => somebodyWaits(db))
+    return started
+  })
+  assert.equal((await deleting)?.status, 200)
+  const kept = db.selectFrom('products').select('retired').where('id', '=', cap.id)
+  assert.deepEqual(await kept.execute(), [{ retired: true }])
+})
