@@ -4,7 +4,7 @@ import { readinessOf } from '@guildhall/contracts/ops'
 import { forgetOrgOf } from '@guildhall/contracts/orgs'
 import { migrateUp } from '@guildhall/db/migrate'
 import { type Db, openDb } from '@guildhall/db/open'
-import { provision, roleUrl } from '@guildhall/db/provision'
+import { isRoleUrl, provision, roleUrl } from '@guildhall/db/provision'
 import type { App } from '@guildhall/service/app'
 import { callerKey } from '@guildhall/service/caller-token'
 import type { commonSettings, listenSettings } from '@guildhall/service/config'
@@ -134,8 +134,9 @@ function answerFrameCalls(service: Service, bus: Bus, ready: Readiness) {
 
 async function openSchema(service: Service, config: ServiceConfig, migrations: string) {
   const { DATABASE_URL, INTERNAL_KEY, OWN_DATABASE_URL } = config
-  if (!OWN_DATABASE_URL) await provision(DATABASE_URL, service, INTERNAL_KEY)
-  const url = OWN_DATABASE_URL ?? roleUrl(DATABASE_URL, service, INTERNAL_KEY)
+  const own = isRoleUrl(DATABASE_URL, service) ? DATABASE_URL : OWN_DATABASE_URL
+  if (!own) await provision(DATABASE_URL, service, INTERNAL_KEY)
+  const url = own ?? roleUrl(DATABASE_URL, service, INTERNAL_KEY)
   await migrateUp({ url, schema: service, folders: [busMigrations, migrations] })
   return url
 }

@@ -77,10 +77,17 @@ export const trackerSettings = {
 
 /** Settings that every process has. */
 export const commonSettings = {
-  INTERNAL_KEY: Key.describe(
-    'Signs what the gateway tells the services; database and NATS passwords derive from it',
+  INTERNAL_KEY: z
+    .union(
+      [Key, z.string().regex(/^own-[a-z]+-[0-9a-f]{64}$/)],
+      'needs 32 random bytes: openssl rand -hex 32',
+    )
+    .describe(
+      'Signs what the gateway tells the services; database and NATS passwords derive from it',
+    ),
+  DATABASE_URL: PostgresUrl.describe(
+    'Postgres, as the owner of the database or as the role of the service',
   ),
-  DATABASE_URL: PostgresUrl.describe('Postgres, as the owner of the database'),
   NATS_URL: z.string().describe('nats://host:port; without a user in it each service uses its own'),
   LOG_FORMAT: z.enum(['json', 'text']).default('json').describe('How log lines are written'),
   LOG_LEVEL: z

@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import type { Sandbox } from '@guildhall/sandbox/sandbox'
 import { type Child, superviseChild } from '@guildhall/service/child'
 import type { Env } from '@guildhall/service/config'
@@ -54,6 +56,7 @@ export async function startProcesses(options: Omit<StackOptions, 'now'>): Promis
   }
   const secrets = await writeSecrets(home, compose, settings)
   const place: Place = { home, ports, settings, secrets }
+  await runOnce('roles', compose.services.roles, place)
   const children = await startAll(opening, ours, place, log)
   Object.assign(settings, addresses(ports))
   await makeDemoOrgs(settings, sandbox)
@@ -96,6 +99,12 @@ async function startAll(
   const failed = (await Promise.allSettled(starting)).find(({ status }) => status === 'rejected')
   if (failed?.status === 'rejected') throw failed.reason
   return children
+}
+
+async function runOnce(name: string, container: Container | undefined, place: Place) {
+  const [, entry = '', ...args] = container?.command ?? []
+  const env = placed(name, container, place)
+  await promisify(execFile)(process.execPath, [entry, ...args], { cwd: root, env })
 }
 
 function startOne(name: string, container: Container, place: Place, log: Log): Promise<Child> {
