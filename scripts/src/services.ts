@@ -7,6 +7,9 @@ import * as alerts from '@guildhall/alerts/main'
 import * as authConfig from '@guildhall/auth/config'
 import * as authDb from '@guildhall/auth/db'
 import * as auth from '@guildhall/auth/main'
+import * as botConfig from '@guildhall/bot/config'
+import * as botDb from '@guildhall/bot/db'
+import * as bot from '@guildhall/bot/main'
 import * as calendarConfig from '@guildhall/calendar/config'
 import * as calendarDb from '@guildhall/calendar/db'
 import * as calendar from '@guildhall/calendar/main'
@@ -64,4 +67,5 @@ export const parts: Record<Service, Part> = {
   store: part(storeConfig, storeDb, store),
   calendar: part(calendarConfig, calendarDb, calendar),
   alerts: part(alertsConfig, alertsDb, alerts),
+  bot: part(botConfig, botDb, bot),
 }
