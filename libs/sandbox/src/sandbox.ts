@@ -56,7 +56,7 @@ export interface Sandbox {
   chatRequests: ReadonlyMap<string, number>
   /** Where the bot is connected; tests end its connections. */
   chatGateway: Omit<Gateway, 'url' | 'dispatch'>
-  /** Types a command of the bot as somebody, and waits for the answer. */
+  /** Types a command of the bot as somebody. */
   typeCommand: Interactions['type']
   /** What CHAT_API_URL, CHAT_AUTHORIZE_URL, EMBEDDINGS_URL and CLIENT_URL must be to use it. */
   chatApiUrl: string

@@ -49,7 +49,7 @@ export async function testBot(t: Test, more: Env = {}) {
   }
   const bot = await open()
   const type = (name: string, options: Record<string, string> = {}, guildId = servers.demo.id) =>
-    sandbox.typeCommand({ guildId, userId: people.member.id, name, options })
+    sandbox.typeCommand({ guildId, userId: people.member.id, name, options }).answered
   const connected = () =>
     until(() => chatGateway.connected() === 1 && world.application.commands !== undefined)
   return { bot, open, sandbox, world, settings, org, answerAs, type, connected }

@@ -55,21 +55,18 @@ export function createInteractions({ world, gateway }: { world: World; gateway: 
   }
 
   return {
-    /** Types a command, and waits for the answer of the bot. Throws where none comes. */
-    async type(typed: Typed): Promise<Answered> {
+    /** Types a command; `answered` throws where nothing answers in time. */
+    type(typed: Typed) {
       const id = newSnowflake()
       const token = randomBytes(32).toString('base64url')
       const guild = world.guilds.find((one) => one.id === typed.guildId)
       const channelId = guild?.channels?.[0]?.id ?? typed.guildId
       const done = Promise.withResolvers<Answered>()
-      const begun = performance.now()
-      open.set(token, { id, token, channelId, begun, flags: 0, done })
+      const late = () => done.reject(new Error(`Nothing answered /${typed.name}`))
+      setTimeout(late, PATIENCE_MS).unref()
+      open.set(token, { id, token, channelId, begun: performance.now(), flags: 0, done })
       gateway.dispatch('INTERACTION_CREATE', shownInteraction(typed, { id, token, guild, world }))
-      setTimeout(
-        () => done.reject(new Error(`Nothing answered /${typed.name}`)),
-        PATIENCE_MS,
-      ).unref()
-      return done.promise
+      return { id, token, answered: done.promise }
     },
 
     /** The first answer. Answers why it is refused, if it is. */
