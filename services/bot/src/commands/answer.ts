@@ -51,8 +51,10 @@ export function createAnswer(bus: Bus, log: Log) {
 
   return (interaction: ChatInputCommandInteraction): Promise<void> =>
     inTrace(traceFrom(undefined), () =>
-      answer(interaction).catch((err: unknown) => {
-        log.warn({ err, command: interaction.commandName }, 'An answer did not reach the member')
+      answer(interaction).catch((error: Error) => {
+        // the error as a whole has the text, and the address by which anybody could answer
+        const { commandName: command } = interaction
+        log.warn({ reason: error.message, command }, 'An answer did not reach the member')
       }),
     )
 }
