@@ -89,7 +89,7 @@ function responseOf(responses: Responses, status: number, shared: Responses) {
 type Check = (what: string, schema: unknown, value: unknown) => string[]
 
 function openCheck(components: object): Check {
-  const ajv = new Ajv2020({ strict: false, formats: { snowflake: true } })
+  const ajv = new Ajv2020({ strict: false, formats: { snowflake: true, nonce: true } })
   addFormats.default(ajv)
   ajv.addSchema({ $id: 'discord', components })
   return (what, schema, value) => {
