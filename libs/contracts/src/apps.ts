@@ -222,8 +222,9 @@ export const rollBackApp = route({
 })
 
 export const checkDeployments = job({
-  name: 'compute.check_deployments',
-  summary: 'Ask the health paths of apps that are being deployed (apps.check_deployments)',
+  name: 'apps.check_deployments',
+  owner: 'compute',
+  summary: 'Ask the health paths of apps that are being deployed',
   args: z.object({}),
   cron: '* * * * *',
   attempts: 1,

@@ -24,7 +24,7 @@ import { DEPLOYMENT_ENV } from './rules.ts'
 const LONGEST_MS = 15 * 60_000
 /** A request that still waits for the host is left alone. */
 const GRACE_MS = 60_000
-const BY = { source: 'job', actor_kind: 'job', actor_id: 'compute.check_deployments' } as const
+const BY = { source: 'job', actor_kind: 'job', actor_id: 'apps.check_deployments' } as const
 
 interface Checking {
   deps: Deps
