@@ -25,6 +25,7 @@ test('where its session is forgotten the bot makes a new one', async (t) => {
   chatGateway.drop()
   await until(() => chatGateway.connected() === 1, 15_000)
   assert.equal(chatGateway.counts.identified, 2)
+  await until(async () => (await missingAt(bot.bot.url)).length === 0)
   assert.match((await bot.type('events')).content, /switched off/)
 })
 

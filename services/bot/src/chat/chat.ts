@@ -47,9 +47,7 @@ export function createChat({ token, api, log, answer, againMs = AGAIN_MS }: Chat
     client.on(Events.ClientReady, (ready) => {
       connected = ready
       log.info({ guilds: ready.guilds.cache.size }, 'Connected to the chat platform')
-      register(ready).then(() => {
-        fault = undefined
-      }, end)
+      register(ready).catch(end)
     })
     client.on(Events.InteractionCreate, (interaction) => {
       if (!interaction.isChatInputCommand()) return
@@ -59,9 +57,11 @@ export function createChat({ token, api, log, answer, againMs = AGAIN_MS }: Chat
     client.on(Events.ShardReconnecting, () => {
       fault ??= 'the connection to the chat platform was lost; it is made again'
     })
-    client.on(Events.ShardResume, () => {
+    const works = () => {
       fault = undefined
-    })
+    }
+    client.on(Events.ShardResume, works)
+    client.on(Events.ShardReady, works) // a session that was not resumed is a new one
     client.on(Events.ShardDisconnect, (event) => {
       failed(whyEnded(event))
       end()
