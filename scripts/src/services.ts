@@ -4,6 +4,8 @@ import * as alertsConfig from '@guildhall/alerts/config'
 import * as alertsDb from '@guildhall/alerts/db'
 import * as authConfig from '@guildhall/auth/config'
 import * as authDb from '@guildhall/auth/db'
+import * as botConfig from '@guildhall/bot/config'
+import * as botDb from '@guildhall/bot/db'
 import * as calendarConfig from '@guildhall/calendar/config'
 import * as calendarDb from '@guildhall/calendar/db'
 import * as computeConfig from '@guildhall/compute/config'
@@ -56,4 +58,5 @@ export const parts: Record<Service, Part> = {
   store: part(storeConfig, storeDb, () => import('@guildhall/store/main')),
   calendar: part(calendarConfig, calendarDb, () => import('@guildhall/calendar/main')),
   alerts: part(alertsConfig, alertsDb, () => import('@guildhall/alerts/main')),
+  bot: part(botConfig, botDb, () => import('@guildhall/bot/main')),
 }

@@ -14,6 +14,7 @@ import type { Running } from '@guildhall/service/run'
 import { openTracker } from '@guildhall/service/tracker'
 import { type Kysely, sql } from 'kysely'
 import type { z } from 'zod'
+import { answerBotCommands } from './bot-commands.ts'
 import { answer } from './calls.ts'
 import { dropChanged } from './changed.ts'
 import { type Bus, connectBus } from './connect.ts'
@@ -100,7 +101,9 @@ export async function openService<T extends BusTables>(
       const address = await app.listen({ host: config.HOST, port: config.PORT })
       serving = true
       answerFrameCalls(service, bus, ready)
-      answerTools({ service, bus, callerKey: callerKey(config.INTERNAL_KEY, service) }, app)
+      const frame = { service, bus, callerKey: callerKey(config.INTERNAL_KEY, service) }
+      answerTools(frame, app)
+      answerBotCommands(frame, app)
       const jobs = runJobs(bus, db, handlers, ending.signal)
       await bus.nats.flush() // from here on every call is heard
       const sending = relay(bus, db, ending.signal)

@@ -120,5 +120,6 @@ export async function testSettings(
     STORE_PORT: '0',
     CALENDAR_PORT: '0',
     ALERTS_PORT: '0',
+    BOT_PORT: '0',
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { tools } from '@guildhall/contracts/tools'
-import { requestOf } from './tools.ts'
+import { requestOf } from './front-door.ts'
 
 const ORG = { id: 1, prefix: 'org1', name: 'Org 1', modules: [], publisher: false }
 

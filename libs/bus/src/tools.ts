@@ -1,7 +1,4 @@
-import type { KeyObject } from 'node:crypto'
-import { pathOf } from '@guildhall/contracts/client'
-import type { Service } from '@guildhall/contracts/names'
-import type { OrgRef, Problem, Route } from '@guildhall/contracts/route'
+import type { Route } from '@guildhall/contracts/route'
 import {
   callOf,
   MOST_ANSWER_BYTES,
@@ -11,22 +8,10 @@ import {
 } from '@guildhall/contracts/tool'
 import { tools } from '@guildhall/contracts/tools'
 import type { App } from '@guildhall/service/app'
-import { CALLER_HEADER, signIdentity } from '@guildhall/service/caller-token'
-import { AppError, type Kind, STATUS } from '@guildhall/service/errors'
+import { AppError } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
-import { TRACEPARENT, traceparent } from '@guildhall/service/trace'
 import { answer } from './calls.ts'
-import type { Bus } from './connect.ts'
-
-/** What a route says where it answered without a service (decisions.md § 2). */
-const DEGRADED_HEADER = 'x-degraded'
-
-interface Frame {
-  service: Service
-  bus: Bus
-  /** The service's own: it tells itself who asks, as the gateway would. */
-  callerKey: KeyObject
-}
+import { askFrontDoor, type Door, type Frame } from './front-door.ts'
 
 /**
  * Answers the tools of a service. Each is a request to its own front door, so that everything is checked as for
@@ -43,11 +28,6 @@ export function answerTools(frame: Frame, app: App) {
 
 const isAllowed = ({ scope, route }: Tool, { caller, org }: ToolArgs) =>
   caller.scopes.includes(scope) && (!route.module || org.modules.includes(route.module))
-
-interface Door extends Frame {
-  app: App
-  request_id: string
-}
 
 function run(door: Door, tool: Tool, args: ToolArgs): Promise<ToolReply> {
   const { route, confirm } = tool
@@ -68,69 +48,12 @@ async function show(door: Door, tool: Tool, route: Route, args: ToolArgs): Promi
 }
 
 async function send(door: Door, tool: Tool, route: Route, args: ToolArgs): Promise<ToolReply> {
-  const { app, service, callerKey, request_id } = door
-  const { caller, org, input, idempotency_key } = args
-  const { body, ...parts } = requestOf(route, org, input)
-  const path = pathOf(route, parts)
-  const identity = {
-    caller: { kind: 'machine' as const, ...caller, tool: tool.name },
-    org,
-    request_id,
-  }
-  const signed = signIdentity(identity, { service, method: route.method, path }, callerKey)
-  const {
-    statusCode,
-    headers,
-    body: text,
-  } = await app.inject({
-    method: route.method,
-    url: path,
-    headers: {
-      [CALLER_HEADER]: signed,
-      [TRACEPARENT]: traceparent(),
-      ...(body && { 'content-type': 'application/json' }),
-      ...(idempotency_key !== undefined && { 'idempotency-key': idempotency_key }),
-    },
-    ...(body && { payload: JSON.stringify(body) }),
-  })
-  const said: unknown = JSON.parse(text)
-  if (statusCode >= 400) {
-    const retryAfter = Number(headers['retry-after']) || undefined
-    throw refusal(statusCode, said as Problem, { service, retryAfter })
-  }
-  if (Buffer.byteLength(text) > MOST_ANSWER_BYTES) throw tooLarge(tool)
-  const degraded = headers[DEGRADED_HEADER]
-  return { answer: said, ...(degraded !== undefined && { degraded: String(degraded) }) }
-}
-
-/** The fields of a tool, where its route has them. What is neither in the path nor in the query is the body's. */
-export function requestOf(route: Route, org: OrgRef, input: Record<string, unknown>) {
-  const ofOrg = { org: org.prefix, org_id: org.id }
-  const named = (shape: object = {}) => Object.keys(shape)
-  const all: Record<string, unknown> = { ...input, ...ofOrg }
-  const pick = (names: string[]) => Object.fromEntries(names.map((name) => [name, all[name]]))
-  const [inPath, inQuery] = [named(route.params?.shape), named(route.query?.shape)]
-  const rest = Object.entries(input).filter(([name]) => ![...inPath, ...inQuery].includes(name))
-  return {
-    params: pick(inPath),
-    query: pick(inQuery),
-    body: route.body && Object.fromEntries(rest),
-  }
-}
-
-/** What the front door refused, as calls refuse. Paths name arguments, not parts of a request. */
-function refusal(
-  status: number,
-  { error, code, details }: Problem,
-  { service, retryAfter }: { service: Service; retryAfter: number | undefined },
-) {
-  const kind = (Object.keys(STATUS) as Kind[]).find((one) => STATUS[one] === status)
-  if (!kind) return new AppError('unavailable', `${service}.failed`, `${service} could not answer`)
-  const plain = (text: string) => text.replace(/(^|; )\/(?:body|path|query)(?:: |$|(?=\/))/g, '$1')
-  return new AppError(kind, code, plain(error), {
-    ...(retryAfter && { retryAfter }),
-    ...(details && { details: details.map((one) => ({ ...one, path: plain(one.path) })) }),
-  })
+  const { org, input, idempotency_key } = args
+  const caller = { kind: 'machine' as const, ...args.caller, tool: tool.name }
+  const said = await askFrontDoor(door, route, { caller, org, input, idempotency_key })
+  if (said.bytes > MOST_ANSWER_BYTES) throw tooLarge(tool)
+  const { answer, degraded } = said
+  return { answer, ...(degraded !== undefined && { degraded }) }
 }
 
 const notAllowed = ({ name }: Tool) =>

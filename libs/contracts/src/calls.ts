@@ -4,11 +4,13 @@ import * as alertWebhooks from './alert-webhooks.ts'
 import * as alerts from './alerts.ts'
 import * as apps from './apps.ts'
 import * as auth from './auth.ts'
+import { botCalls } from './bot.ts'
 import * as calendar from './calendar.ts'
 import type { Call } from './call.ts'
 import * as compute from './compute.ts'
 import * as dashboard from './dashboard.ts'
 import * as embeddings from './embeddings.ts'
+import * as eventPosts from './event-posts.ts'
 import type { Job } from './job.ts'
 import * as jobRuns from './job-runs.ts'
 import * as knowledge from './knowledge.ts'
@@ -50,6 +52,7 @@ const values = [
   calendar,
   alerts,
   alertWebhooks,
+  eventPosts,
   packFeeds,
   ops,
   tool,
@@ -68,6 +71,7 @@ export const calls: Call[] = [
   ...orgs.forgetCalls,
   ...secrets.secretCalls,
   ...toolCalls,
+  ...botCalls,
 ]
 
 /** Every job there is. */

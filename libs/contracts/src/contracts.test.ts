@@ -17,6 +17,7 @@ import { pathOf } from './client.ts'
 import * as compute from './compute.ts'
 import * as connect from './connect.ts'
 import { type AuditAction, actorOf } from './event.ts'
+import * as eventPosts from './event-posts.ts'
 import * as integrations from './integrations.ts'
 import { deadSubjectOfJob, durableOfJob, ownerOfJob, subjectOfJob } from './job.ts'
 import * as knowledge from './knowledge.ts'
@@ -59,6 +60,7 @@ const domains = [
   storeMembers,
   storeOrders,
   storeProducts,
+  eventPosts,
   integrations,
   knowledge,
   mcp,

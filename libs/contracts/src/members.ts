@@ -82,7 +82,7 @@ export const listMemberRoles = route({
   reply: { 200: z.object({ roles: z.array(MemberRole) }) },
 })
 
-/** Those who ask about members. bot joins when it is there. */
+/** Those who ask about members; for the bot, the services whose routes it asks. */
 const askers = ['knowledge', 'ops', 'compute', 'agents', 'store', 'gateway'] as const
 /** The chat platform is asked on the way. */
 const DEADLINE_MS = 8_000

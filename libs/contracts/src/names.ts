@@ -9,6 +9,7 @@ export const services = [
   'store',
   'calendar',
   'alerts',
+  'bot',
 ] as const
 export type Service = (typeof services)[number]
 
@@ -23,6 +24,7 @@ export const defaultPorts: Record<Service, number> = {
   store: 4007,
   calendar: 4008,
   alerts: 4009,
+  bot: 4010,
 }
 
 /** Everybody who connects to NATS, each as a user of its own. */

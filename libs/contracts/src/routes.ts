@@ -17,6 +17,7 @@ import * as compute from './compute.ts'
 import * as connect from './connect.ts'
 import * as dashboard from './dashboard.ts'
 import * as errorGroups from './error-groups.ts'
+import * as eventPosts from './event-posts.ts'
 import * as integrations from './integrations.ts'
 import * as jobRuns from './job-runs.ts'
 import * as knowledge from './knowledge.ts'
@@ -79,6 +80,7 @@ const domains = {
   storeProducts,
   storeOrders,
   calendar,
+  eventPosts,
   alerts,
   ops,
   dashboard,

@@ -46,6 +46,9 @@ export const servers = {
   rival: { id: '284402700000000002', officerRoleId: '384402700000000011' },
 }
 
+/** A text channel of each. */
+export const channels = { demo: '684402700000000001', rival: '684402700000000002' }
+
 const BOT_ID = '184402700000000009'
 const MEMBER_ROLE = '384402700000000002'
 const BOT_ROLE = '384402700000000003'
@@ -146,6 +149,7 @@ const demoClub = () => ({
     { id: MEMBER_ROLE, name: 'Member', position: 1, color: 0x34_98_db },
     { id: BOT_ROLE, name: 'guildhall', position: 2, botId: BOT_ID },
   ],
+  channels: [{ id: channels.demo, name: 'general', messages: [] }],
   members: [
     {
       userId: people.officer.id,
@@ -165,6 +169,7 @@ const rivalClub = () => ({
     { id: servers.rival.id, name: '@everyone', position: 0 },
     { id: servers.rival.officerRoleId, name: 'Officer', position: 1 },
   ],
+  channels: [{ id: channels.rival, name: 'general', messages: [] }],
   members: [
     { userId: people.rivalOfficer.id, roleIds: [servers.rival.officerRoleId] },
     { userId: BOT_ID, roleIds: [] },

@@ -7,7 +7,9 @@ import { calendarRoutes } from './calendar/routes.ts'
 import { chatApi } from './chat/api.ts'
 import { authorizePage } from './chat/authorize.ts'
 import { channelPage } from './chat/channel.ts'
+import type { Gateway } from './chat/gateway.ts'
 import { createGrants } from './chat/grants.ts'
+import type { Interactions } from './chat/interactions.ts'
 import { webhookRoutes } from './chat/webhooks.ts'
 import { clientPage } from './client-page.ts'
 import { createModel } from './embeddings/model.ts'
@@ -52,6 +54,10 @@ export interface Sandbox {
   world: World
   /** How often each route of the chat API was asked: `GET /guilds/:guild_id/members`. */
   chatRequests: ReadonlyMap<string, number>
+  /** Where the bot is connected; tests end its connections. */
+  chatGateway: Omit<Gateway, 'url' | 'dispatch'>
+  /** Types a command of the bot as somebody. */
+  typeCommand: Interactions['type']
   /** What CHAT_API_URL, CHAT_AUTHORIZE_URL, EMBEDDINGS_URL and CLIENT_URL must be to use it. */
   chatApiUrl: string
   chatAuthorizeUrl: string
@@ -103,7 +109,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const model = createModel()
   authorizePage(app, { world, grants, redirectUris })
   const chatRequests = new Map<string, number>()
-  chatApi(app, { world, grants }, chatRequests)
+  const { gateway, interactions } = chatApi(app, { world, grants }, chatRequests)
   webhookRoutes(app, { world })
   channelPage(app, { world })
   hackathonRoutes(app, { world })
@@ -128,6 +134,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     url,
     world,
     chatRequests,
+    chatGateway: gateway,
+    typeCommand: interactions.type,
     chatApiUrl: `${url}/chat/api`,
     chatAuthorizeUrl: `${url}/chat/oauth2/authorize`,
     embeddingsUrl: `${url}/embeddings/v1`,

@@ -79,6 +79,8 @@ export interface Application {
   /** Which of the users is its bot; the bot sees the guilds that it is a member of. */
   botId: string
   botToken: string
+  /** The names of the commands that the bot has registered. */
+  commands?: string[]
 }
 
 export interface Faults {
@@ -161,6 +163,33 @@ export interface Guild {
   /** The role that everybody has carries the guild's own id. */
   roles: Role[]
   members: Member[]
+  /** Its text channels. */
+  channels?: Channel[]
+}
+
+/** A text channel; everybody may post to it. */
+export interface Channel {
+  id: string
+  name: string
+  /** The bot may neither see it nor post to it. */
+  closed?: boolean
+  /**
+   * `hangs` never answers; `hangs_after` keeps the message and never answers; `fails_once_after` keeps it and answers
+   * 503, once.
+   */
+  fault?: 'hangs' | 'hangs_after' | 'fails_once_after' | undefined
+  /** What the bot posted, oldest first. */
+  messages: ChannelMessage[]
+}
+
+export interface ChannelMessage {
+  id: string
+  channel_id: string
+  at: number
+  content: string
+  allowed_mentions: { parse: string[] } | undefined
+  flags: number
+  nonce: string | number | undefined
 }
 
 export interface Member {

@@ -14,7 +14,7 @@ import { type Container, composeText, readCompose } from './file.ts'
 import { type Place, placed, writeSecrets } from './place.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
-/** Ten processes load the same code at once. */
+/** All processes load the same code at once. */
 const READY_WITHIN_MS = 90_000
 
 export interface Processes extends AsyncDisposable {

@@ -1,6 +1,7 @@
 import { answer } from '@guildhall/bus/calls'
 import { findLinkedEmail, findSession, verifyIdentity } from '@guildhall/contracts/accounts'
 import { decideAccess, findSigningKeys, isRevoked, isSuperadmin } from '@guildhall/contracts/auth'
+import { findOrgOfServer } from '@guildhall/contracts/bot'
 import { tellSections } from '@guildhall/contracts/dashboard'
 import { findDisplayNames, findMembership, findOrgsOfPerson } from '@guildhall/contracts/members'
 import {
@@ -24,7 +25,7 @@ import { administeredOrgs } from './orgs/administered.ts'
 import { createOrgFrom } from './orgs/create.ts'
 import { sectionsOf } from './orgs/dashboard.ts'
 import { purgeOrgWith } from './orgs/purge.ts'
-import { everyOrg, orgById, orgByPrefix, publisherIds } from './orgs/queries.ts'
+import { everyOrg, orgById, orgByPrefix, orgOfServer, publisherIds } from './orgs/queries.ts'
 import { orgRef, shownOrg } from './orgs/rules.ts'
 import { switchModulesOf } from './orgs/switch-modules.ts'
 import { openSecretsFor } from './secrets/open.ts'
@@ -39,6 +40,10 @@ export function answerCalls(deps: Deps) {
 
   answer(bus, findOrg, async (args) => {
     const row = 'id' in args ? await orgById(db, args.id) : await orgByPrefix(db, args.prefix)
+    return { org: row ? orgRef(row) : null }
+  })
+  answer(bus, findOrgOfServer, async ({ chat_server_id }) => {
+    const row = await orgOfServer(db, chat_server_id)
     return { org: row ? orgRef(row) : null }
   })
   answer(bus, findOrgsOfPerson, async ({ chat_user_id, type }) => ({

@@ -1,5 +1,6 @@
 import type { BusTables } from '@guildhall/bus/tables'
 import type { Skipped } from '@guildhall/contracts/calendar'
+import type { PostState } from '@guildhall/contracts/event-posts'
 import type { Db as AnyDb, Trx as AnyTrx } from '@guildhall/db/open'
 import type { ColumnType, Generated, Selectable } from 'kysely'
 
@@ -35,9 +36,31 @@ export interface Tables extends BusTables {
     lease_id: string | null
     leased_until: Date | null
   }
+  post_settings: {
+    org_id: number
+    events_post_at: string | null
+    channel_id: string | null
+    time_zone: string | null
+    changed_at: Date
+  }
+  event_posts: {
+    org_id: number
+    day: string
+    state: PostState
+    claim_id: string | null
+    claimed_until: Date | null
+    events: Generated<number>
+    error: string | null
+    updated_at: Generated<Date>
+  }
 }
 
 export type Db = AnyDb<Tables>
 export type Trx = AnyTrx<Tables>
 export type SettingsRow = Selectable<Tables['settings']>
+export type PostSettingsRow = Selectable<Tables['post_settings']>
+export type PostRow = Pick<
+  Selectable<Tables['event_posts']>,
+  'day' | 'state' | 'events' | 'error' | 'updated_at'
+>
 export type RunRow = Selectable<Tables['runs']>

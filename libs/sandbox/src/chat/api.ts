@@ -1,7 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { commandRoutes } from './commands.ts'
 import type { ChatDeps } from './deps.ts'
+import { openGateway } from './gateway.ts'
 import { guildRoutes } from './guilds.ts'
+import { createInteractions } from './interactions.ts'
 import { createLimits, refuseLimited } from './limits.ts'
 import { refuse } from './refuse.ts'
 import { tokenRoute } from './tokens.ts'
@@ -14,6 +17,8 @@ const PREFIX = '/chat/api/v10'
 /** The part of Discord's REST API v10 that Guildhall uses. `asked` counts the requests of each route. */
 export function chatApi(app: FastifyInstance, deps: ChatDeps, asked: Map<string, number>) {
   const { world } = deps
+  const gateway = openGateway(app, deps)
+  const interactions = createInteractions({ world, gateway })
   const limit = createLimits(world)
   app.register(
     async (api) => {
@@ -26,9 +31,11 @@ export function chatApi(app: FastifyInstance, deps: ChatDeps, asked: Map<string,
       tokenRoute(api, deps)
       userRoutes(api, deps)
       guildRoutes(api, deps)
+      commandRoutes(api, { ...deps, gateway, interactions })
     },
     { prefix: PREFIX },
   )
+  return { gateway, interactions }
 
   /** Counts, limits, and answers at once where the world says so. */
   async function beginAnswer(req: FastifyRequest, reply: FastifyReply) {

@@ -1,15 +1,24 @@
 import type { FastifyInstance } from 'fastify'
 import { escapeHtml, PAGE_HEADERS, page } from '../html.ts'
-import type { ChatWebhook, World } from '../world.ts'
+import type { ChannelMessage, ChatWebhook, World } from '../world.ts'
 
-/** What webhooks posted since the start, as whoever reads the channel would see it. */
+/** What webhooks and the bot posted since the start, as whoever reads the channel would see it. */
 export function channelPage(app: FastifyInstance, { world }: { world: World }) {
   app.get('/chat/channel', (_req, reply) => {
-    const messages = world.webhooks?.flatMap((hook) => hook.messages) ?? []
-    const shown = messages.toSorted((a, b) => b.at - a.at).flatMap(shownMessage)
+    const hooks = world.webhooks?.flatMap((hook) => hook.messages) ?? []
+    const posts = world.guilds.flatMap(({ channels = [] }) =>
+      channels.flatMap((one) => one.messages),
+    )
+    const messages = [...hooks, ...posts].toSorted((a, b) => b.at - a.at)
+    const shown = messages.flatMap((one) => ('content' in one ? shownPost(one) : shownMessage(one)))
     const body = shown.join('') || '<p>Nothing was posted yet.</p>'
-    return reply.headers(PAGE_HEADERS).send(page('The channel of alerts', body))
+    return reply.headers(PAGE_HEADERS).send(page('The channel', body))
   })
+}
+
+function shownPost({ at, content }: ChannelMessage) {
+  const lines = content.split('\n').map(escapeHtml)
+  return `<article><p>${lines.join('<br>')}<br><time>${new Date(at).toISOString()}</time></p></article>`
 }
 
 function shownMessage({ at, embeds = [] }: ChatWebhook['messages'][number]) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { REST, type RESTOptions } from '@discordjs/rest'
 import { Routes } from 'discord-api-types/v10'
-import { people, servers } from '../demo.ts'
+import { channels, people, servers } from '../demo.ts'
 import { REDIRECT_URI, testSandbox } from '../testing.ts'
 import { type Exchange, openOfficial } from './official.ts'
 
@@ -11,12 +11,16 @@ const NOWHERE = '999999999999999999'
 /** The official client; what it sends and gets is kept in `exchanges`. */
 async function recorded(t: TestContext) {
   const exchanges: Exchange[] = []
-  const { world, chatApiUrl, chatAuthorizeUrl } = await testSandbox(t)
+  const sandbox = await testSandbox(t)
+  const { world, chatApiUrl, chatAuthorizeUrl } = sandbox
   const makeRequest = (async (address: string, init: RequestInit) => {
     const reply = await fetch(address, init)
     const { status, headers } = reply
-    const body: unknown = await reply.clone().json()
-    exchanges.push({ method: init.method ?? 'GET', url: new URL(address), status, headers, body })
+    const text = await reply.clone().text()
+    const body: unknown = text && JSON.parse(text)
+    const sent: unknown = typeof init.body === 'string' ? JSON.parse(init.body) : undefined
+    const url = new URL(decodeURIComponent(address)) // the client escapes @original
+    exchanges.push({ method: init.method ?? 'GET', url, status, headers, body, sent })
     return reply
   }) as unknown as RESTOptions['makeRequest']
   const options = {
@@ -29,7 +33,7 @@ async function recorded(t: TestContext) {
   const bot = new REST(options).setToken(world.application.botToken)
   const person = new REST({ ...options, authPrefix: 'Bearer' })
   person.setToken(await accessToken(chatAuthorizeUrl, `${chatApiUrl}/v10`, world.application))
-  return { exchanges, world, bot, person }
+  return { exchanges, sandbox, world, bot, person }
 }
 
 async function accessToken(
@@ -52,8 +56,45 @@ async function accessToken(
   return ((await reply.json()) as { access_token: string }).access_token
 }
 
+type Recorded = Awaited<ReturnType<typeof recorded>>
+
+/** What a bot with commands asks for. */
+async function askAsCommands({ world, bot, sandbox }: Recorded) {
+  const { clientId } = world.application
+  const post = (channel: string, content: string) =>
+    bot.post(Routes.channelMessages(channel), {
+      body: { content, nonce: '1', enforce_nonce: true },
+    })
+  await bot.get(Routes.gatewayBot())
+  const option = { type: 3, name: 'question', description: 'What', required: true }
+  const command = { name: 'ask', description: 'Ask', contexts: [0], options: [option] }
+  await bot.put(Routes.applicationCommands(clientId), { body: [command] })
+  const first = (await post(channels.demo, 'Hello')) as { id: string }
+  assert.deepEqual(await post(channels.demo, 'Again'), first, 'the same nonce is one message')
+  await assert.rejects(post(NOWHERE, 'Hello'))
+  Object.assign(world.guilds[1]?.channels?.[0] ?? {}, { closed: true })
+  await assert.rejects(post(channels.rival, 'Hello'))
+  await assert.rejects(bot.post(Routes.channelMessages(channels.demo), { body: {} }))
+  const typed = sandbox.typeCommand({
+    guildId: servers.demo.id,
+    userId: people.member.id,
+    name: 'ask',
+  })
+  const callback = Routes.interactionCallback(typed.id, typed.token)
+  const deferred = { body: { type: 5, data: { flags: 64 } }, auth: false }
+  await bot.post(callback, deferred)
+  await assert.rejects(bot.post(callback, deferred))
+  const original = Routes.webhookMessage(clientId, typed.token, '@original')
+  await bot.patch(original, {
+    body: { content: 'Found', allowed_mentions: { parse: [] } },
+    auth: false,
+  })
+  assert.equal((await typed.answered).ephemeral, true)
+}
+
 /** Everything that the emulator answers, refusals too. The exchange of a code is not in the description. */
-async function askEverything({ world, bot, person }: Awaited<ReturnType<typeof recorded>>) {
+async function askEverything(asked: Recorded) {
+  const { world, bot, person } = asked
   const demo = servers.demo.id
   Object.assign(world.users[0] ?? {}, { avatar: 'a_0123456789abcdef0123456789abcdef' })
   Object.assign(world.guilds[0]?.members[0] ?? {}, { avatar: '0123456789abcdef0123456789abcdef' })
@@ -74,6 +115,7 @@ async function askEverything({ world, bot, person }: Awaited<ReturnType<typeof r
   await assert.rejects(bot.get(Routes.guild(NOWHERE)))
   await assert.rejects(bot.get('/guilds/demo'))
   await assert.rejects(person.get(Routes.guild(demo)))
+  await askAsCommands(asked)
   world.guilds[1]?.members.splice(0)
   await assert.rejects(bot.get(Routes.guildRoles(servers.rival.id)))
   world.faults.chatMembersIntent = 'off'
@@ -89,7 +131,7 @@ test('every request of the official client and every answer fits the official de
   const asked = await recorded(t)
   await askEverything(asked)
   const statuses = new Set(asked.exchanges.map(({ status }) => status))
-  assert.deepEqual([...statuses].sort(), [200, 400, 401, 403, 404, 429])
+  assert.deepEqual([...statuses].sort(), [200, 204, 400, 401, 403, 404, 429])
   if (!official)
     return t.diagnostic('skipped: chat-discord-v10.json is not here, shapes were not checked')
   const faults = asked.exchanges.flatMap((exchange) => official.faults(exchange))

@@ -18,12 +18,17 @@ const Parameter = z.object({
 })
 const Operation = z.object({
   parameters: z.array(Parameter).default([]),
+  requestBody: z.object({ content: Content }).optional(),
   responses: z.record(z.string(), Response),
 })
+const METHODS = ['get', 'post', 'put', 'patch'] as const
 const Description = z.object({
   paths: z.record(
     z.string(),
-    z.object({ parameters: z.array(Parameter).default([]), get: Operation.optional() }),
+    z.object({
+      parameters: z.array(Parameter).default([]),
+      ...Object.fromEntries(METHODS.map((method) => [method, Operation.optional()])),
+    }),
   ),
   components: z.looseObject({ responses: z.record(z.string(), Response) }),
 })
@@ -34,6 +39,8 @@ export interface Exchange {
   status: number
   headers: Headers
   body: unknown
+  /** The body of the request, where it had one. */
+  sent?: unknown
 }
 
 export interface Official {
@@ -41,6 +48,7 @@ export interface Official {
   faults(exchange: Exchange): string[]
 }
 
+const NO_CONTENT = 204
 const API = /^.*\/api\/v10/
 
 /** The check against Discord's own description, or nothing where that is not on this machine. */
@@ -50,31 +58,38 @@ export async function openOfficial(): Promise<Official | undefined> {
   const { paths, components } = Description.parse(text)
   const check = openCheck(components)
   return {
-    faults({ method, url, status, headers, body }) {
+    faults({ method, url, status, headers, body: said, sent }) {
       const path = url.pathname.replace(API, '')
-      const found = method === 'GET' ? operationOf(paths, path) : undefined
+      const found = operationOf(paths, method, path)
       if (!found) return [`${method} ${path} is not described`]
-      const { responses, parameters, values } = found
-      const named = responses[status] ?? responses[`${String(status)[0]}XX`]
-      const response = named?.$ref
-        ? components.responses[named.$ref.split('/').at(-1) ?? '']
-        : named
+      const { responses, parameters, values, requestBody } = found
+      const response = responseOf(responses, status, components.responses)
       if (!response) return [`${path}: status ${status} is not described`]
       const given = { path: values, query: Object.fromEntries(url.searchParams) }
+      const body = requestBody?.content['application/json']?.schema
+      const answer = response.content['application/json']?.schema
       return [
         ...(status < 400 ? askedFaults(check, parameters, given) : []),
+        ...(status < 400 && sent !== undefined ? check(`${path} sent `, body, sent) : []),
         ...headerFaults(Object.keys(response.headers), headers),
-        ...check(`${path} ${status} `, response.content['application/json']?.schema, body),
+        ...(status === NO_CONTENT ? [] : check(`${path} ${status} `, answer, said)),
       ]
     },
   }
+}
+
+type Responses = Record<string, z.output<typeof Response>>
+
+function responseOf(responses: Responses, status: number, shared: Responses) {
+  const named = responses[status] ?? responses[`${String(status)[0]}XX`]
+  return named?.$ref ? shared[named.$ref.split('/').at(-1) ?? ''] : named
 }
 
 /** Says what is wrong with a value; the references of its schema lead into the whole description. */
 type Check = (what: string, schema: unknown, value: unknown) => string[]
 
 function openCheck(components: object): Check {
-  const ajv = new Ajv2020({ strict: false, formats: { snowflake: true } })
+  const ajv = new Ajv2020({ strict: false, formats: { snowflake: true, nonce: true } })
   addFormats.default(ajv)
   ajv.addSchema({ $id: 'discord', components })
   return (what, schema, value) => {
@@ -88,14 +103,16 @@ function openCheck(components: object): Check {
 }
 
 /** The operation behind a path: where several templates fit, the one with the fewest variables. */
-function operationOf(paths: z.output<typeof Description>['paths'], path: string) {
-  const fitting = Object.entries(paths).flatMap(([template, { parameters, get }]) => {
+function operationOf(paths: z.output<typeof Description>['paths'], method: string, path: string) {
+  const verb = METHODS.find((one) => one.toUpperCase() === method)
+  const fitting = Object.entries(paths).flatMap(([template, described]) => {
     const values = match(template, path)
-    if (!values || !get) return []
-    return { values, responses: get.responses, parameters: [...parameters, ...get.parameters] }
+    const operation = verb && Operation.optional().parse(described[verb as keyof typeof described])
+    if (!values || !operation) return []
+    return { ...operation, values, parameters: [...described.parameters, ...operation.parameters] }
   })
   const variables = (values: object) => Object.keys(values).length
-  return fitting.sort((a, b) => variables(a.values) - variables(b.values))[0]
+  return fitting.sort((one, two) => variables(one.values) - variables(two.values))[0]
 }
 
 function askedFaults(

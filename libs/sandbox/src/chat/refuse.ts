@@ -10,6 +10,11 @@ const REFUSALS = {
   unknown_member: [404, 10_007, 'Unknown Member'],
   unknown_user: [404, 10_013, 'Unknown User'],
   missing_access: [403, 50_001, 'Missing Access'],
+  unknown_channel: [404, 10_003, 'Unknown Channel'],
+  unknown_webhook: [404, 10_015, 'Unknown Webhook'],
+  unknown_interaction: [404, 10_062, 'Unknown interaction'],
+  already_acknowledged: [400, 40_060, 'Interaction has already been acknowledged.'],
+  missing_permissions: [403, 50_013, 'Missing Permissions'],
   invalid_form: [400, 50_035, 'Invalid Form Body'],
 } as const
 

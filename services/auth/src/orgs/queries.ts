@@ -19,6 +19,11 @@ export function orgByPrefix(db: Db, prefix: string): Promise<OrgRow | undefined>
   return activeOrgs(db).where('prefix', '=', prefix).executeTakeFirst()
 }
 
+/** The active org of a chat server. */
+export function orgOfServer(db: Db, serverId: string): Promise<OrgRow | undefined> {
+  return activeOrgs(db).where('chat_server_id', '=', serverId).executeTakeFirst()
+}
+
 /** Every active org. */
 export function allOrgs(db: Db): Promise<OrgRow[]> {
   return activeOrgs(db).orderBy('id').execute()

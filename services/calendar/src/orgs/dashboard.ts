@@ -1,6 +1,7 @@
 import type { Sections } from '@guildhall/contracts/dashboard'
 import type { Problem } from '@guildhall/contracts/notifications'
 import type { Db } from '../db.ts'
+import { lastPost } from '../posts/queries.ts'
 import { settingsOf } from '../settings/queries.ts'
 
 /** What the overview of an org shows of its calendar. */
@@ -14,8 +15,20 @@ export async function sectionsOf(db: Db, orgId: number): Promise<Sections> {
   }
 }
 
-/** The org's sync, where the last one that is over failed. */
+/** What does not work in the org's calendar: its sync, and the post of a day. */
 export async function problemsOf(db: Db, orgId: number): Promise<Problem[]> {
+  return (await Promise.all([failedSync(db, orgId), failedPost(db, orgId)])).flat()
+}
+
+async function failedPost(db: Db, orgId: number): Promise<Problem[]> {
+  const post = await lastPost(db, orgId)
+  if (!post || !['refused', 'uncertain'].includes(post.state)) return []
+  const message = `The events of ${post.day}: ${post.error}`
+  return [{ kind: 'sync', key: 'events_post', message, at: post.updated_at.toISOString() }]
+}
+
+/** The org's sync, where the last one that is over failed. */
+async function failedSync(db: Db, orgId: number): Promise<Problem[]> {
   const run = await db
     .selectFrom('runs')
     .select(['status', 'error', 'finished_at'])

@@ -1,0 +1,2 @@
+drop table event_posts;
+drop table post_settings;
