@@ -1,4 +1,3 @@
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { findNatsServer, startNats } from '@guildhall/bus/embedded'
 import { natsUsers } from '@guildhall/bus/users'
@@ -11,6 +10,7 @@ import { type Sandbox, startSandbox } from '@guildhall/sandbox/sandbox'
 import { type Env, Port, SettingsError } from '@guildhall/service/config'
 import { createLog, type Log } from '@guildhall/service/log'
 import { makeDemoOrgs } from './demo.ts'
+import { freePort } from './free-port.ts'
 import { markHome, removeRunning, writeRunning } from './home.ts'
 import { type Keys, openKeys } from './keys.ts'
 import { parts } from './services.ts'
@@ -245,13 +245,4 @@ async function portOf({ PORT }: Env): Promise<number> {
   const port = Port.safeParse(PORT || DEFAULT_PORT)
   if (port.success) return port.data
   throw new SettingsError(`PORT is ${PORT}; it takes 0 to 65535, and 0 takes a free one`)
-}
-
-/** A port that is free now; whoever takes it in between makes the start fail with its name. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

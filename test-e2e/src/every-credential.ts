@@ -16,33 +16,36 @@ import type { Rule } from './verdicts.ts'
 
 const DAY_MS = 86_400_000
 
-/** What was made once is used for every request. */
-function once<T>(make: () => Promise<T>) {
-  let made: Promise<T> | undefined
-  return () => {
-    made ??= make()
-    return made
+export type Make = (rule: Rule) => Promise<Record<string, string>>
+
+/** Made once for all routes; one that a route uses up is made anew for the next. */
+function kept(make: () => ReturnType<Make>): Make {
+  let made: ReturnType<Make> | undefined
+  return ({ url }) => {
+    const headers = made ?? make()
+    made = /\/(revoke|logout|cli-token)$/.test(url) ? undefined : headers
+    return headers
   }
 }
 
-export type Make = (rule: Rule) => Promise<Record<string, string>>
 interface Clock {
   ahead: number
 }
 
-/** Each kind of credential; those that a route may use up are made anew for each request. */
+/** Each kind of credential. */
 export async function mint(stack: TestStack, clock: Clock): Promise<Record<string, Make>> {
-  const of = async (who: { id: string }) => bearer((await stack.signIn(who)).access_token)
+  const of = (who: { id: string }) =>
+    kept(async () => bearer((await stack.signIn(who)).access_token))
   return {
     none: always({}),
     'malformed token': always(bearer('abc.def.ghi')),
     ...(await ended(stack, clock)),
-    'officer here': () => of(people.officer),
-    'officer elsewhere': () => of(people.rivalOfficer),
+    'officer here': of(people.officer),
+    'officer elsewhere': of(people.rivalOfficer),
     ...(await machines(stack, clock)),
     ...appTokens(stack),
     ...sessionsAndIdentities(stack),
-    superadmin: () => of(people.superadmin), // the last, because it may delete what the path names
+    superadmin: of(people.superadmin), // the last, because it may delete what the path names
   }
 }
 
@@ -98,21 +101,16 @@ async function machines(stack: TestStack, clock: Clock) {
     ...Object.fromEntries(
       Object.entries(tokens).map(([name, token]) => [name, always(bearer(token))]),
     ),
-    // made anew, because a sign-out of the CLI ends it
-    'CLI token of a member': async () => bearer(await cliToken(url, people.member)),
+    'CLI token of a member': kept(async () => bearer(await cliToken(url, people.member))),
   }
 }
 
 function appTokens(stack: TestStack): Record<string, Make> {
-  const appToken = async (who: { id: string }) =>
-    bearer(await appTokenBy(stack, (await stack.signIn(who)).access_token))
-  const officers = once(() => appToken(people.officer))
-  const superadmins = once(() => appToken(people.superadmin))
-  const ends = ({ url }: Rule) => /\/(revoke|logout)$/.test(url)
+  const appToken = (who: { id: string }) =>
+    kept(async () => bearer(await appTokenBy(stack, (await stack.signIn(who)).access_token)))
   return {
-    'app token of an officer': (rule) => (ends(rule) ? appToken(people.officer) : officers()),
-    'app token of the superadmin': (rule) =>
-      ends(rule) ? appToken(people.superadmin) : superadmins(),
+    'app token of an officer': appToken(people.officer),
+    'app token of the superadmin': appToken(people.superadmin),
   }
 }
 
@@ -124,17 +122,16 @@ async function appTokenBy(stack: TestStack, access_token: string) {
 
 function sessionsAndIdentities({ url, sandbox, settings }: TestStack): Record<string, Make> {
   const origin = new URL(String(settings.CLIENT_URL)).origin
-  const session = async (who: { id: string }) => ({
-    cookie: (await memberSession(url, who)).session,
-    origin,
-  })
-  const identity = async ({ id }: { id: string }) => bearer(await sandbox.identityToken(id))
+  const session = (who: { id: string }) =>
+    kept(async () => ({ cookie: (await memberSession(url, who)).session, origin }))
+  const identity = ({ id }: { id: string }) =>
+    kept(async () => bearer(await sandbox.identityToken(id)))
   return {
-    'session of a member': () => session(people.member),
-    'session of a non-member': () => session(people.stranger),
-    'identity token': () => identity(accounts.member),
-    'identity token of another email': () => identity(accounts.officer),
-    'identity token, email unverified': () => identity(accounts.unverified),
+    'session of a member': session(people.member),
+    'session of a non-member': session(people.stranger),
+    'identity token': identity(accounts.member),
+    'identity token of another email': identity(accounts.officer),
+    'identity token, email unverified': identity(accounts.unverified),
   }
 }
 

@@ -182,7 +182,10 @@ test('limits of a token name the tools that it may use of a connected service', 
   assert.ok(listed.status === 200)
   assert.deepEqual(
     listed.body.tools.map(({ name }) => name),
-    ['org.info', 'org.branding', 'compute.pods', 'compute.read_file', 'compute.write_file'],
+    [
+      ...['org.info', 'org.branding', 'org.overview', 'org.trends'],
+      ...['compute.pods', 'compute.read_file', 'compute.write_file'],
+    ],
   )
   const refused = await as(made.body.token).call(useTool, {
     params: { name: 'compute.sessions' },

@@ -110,7 +110,7 @@ export const crawlDue = job({
 })
 
 export const crawlOne = job({
-  name: 'knowledge.crawl',
+  name: 'knowledge.crawl_source',
   summary: 'Crawl one source by its key',
   args: z.object({ org_id: z.int(), key: z.string(), force: z.boolean().default(false) }),
   attempts: 10,

@@ -49,8 +49,19 @@ export const tools: readonly Tool[] = [
     summary: 'Name, description, modules and branding of the org',
   }),
   tool({ name: 'org.branding', scope: 'org:read', route: getBranding }),
-  tool({ name: 'org.overview', scope: 'org:read', route: getOverview }),
-  tool({ name: 'org.trends', scope: 'org:read', route: getTrends }),
+  tool({
+    name: 'org.overview',
+    scope: 'org:read',
+    route: getOverview,
+    summary:
+      'Counts of members, points, pods and the rest, open problems, the newest activity and jobs',
+  }),
+  tool({
+    name: 'org.trends',
+    scope: 'org:read',
+    route: getTrends,
+    summary: 'One series a chart, one value a day, for the last 7 to 90 days',
+  }),
   tool({
     name: 'activity.log',
     scope: 'activity:read',

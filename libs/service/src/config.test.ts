@@ -38,6 +38,10 @@ test('settings that are left out have their defaults', () => {
     ...good,
     LOG_FORMAT: 'json',
     LOG_LEVEL: 'info',
+    GIT_COMMIT_HASH: 'unknown',
+    TRACKER_LOGS_LEVEL: 'WARNING',
+    TRACKER_TRACES_SAMPLE_RATE: 0.1,
+    TRACKER_ENVIRONMENT: 'production',
     TEST_PORT: 4000,
   })
 })

@@ -29,7 +29,8 @@ export function readSettings<S extends z.ZodObject>(schema: S, env: Env): z.outp
   throw new SettingsError(`Settings cannot be used:\n  ${faults.join('\n  ')}`)
 }
 
-function givenFor(name: string, env: Env, faults: string[]) {
+/** What `env` gives for a setting, itself or by its file; a file that cannot be read is a fault. */
+export function givenFor(name: string, env: Env, faults: string[] = []) {
   const file = env[`${name}_FILE`]
   return file && !env[name] ? readSecret(name, file, faults) : env[name]
 }

@@ -1,5 +1,4 @@
 import { mkdir, writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import type { Env } from '@guildhall/service/config'
 import { type Compose, type Container, environmentOf, SECRETS_AT } from './file.ts'
@@ -50,16 +49,4 @@ export async function writeSecrets(home: string, compose: Compose, settings: Env
   for (const name of Object.keys(compose.secrets))
     await writeFile(join(folder, name), settings[name.toUpperCase()] ?? '', { mode: 0o600 })
   return folder
-}
-
-/** A free port for each name; whoever takes one in between makes that start fail. */
-export async function freePorts(names: string[]): Promise<Record<string, number>> {
-  const open = (server: Server) =>
-    new Promise<number>((resolve) => {
-      server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port))
-    })
-  const servers = names.map(() => createServer())
-  const ports = await Promise.all(servers.map(open))
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return Object.fromEntries(names.map((name, n) => [name, ports[n] ?? 0]))
 }

@@ -4,11 +4,12 @@ import { type Child, superviseChild } from '@guildhall/service/child'
 import type { Env } from '@guildhall/service/config'
 import { createLog, type Log } from '@guildhall/service/log'
 import { makeDemoOrgs } from '../demo.ts'
+import { freePorts } from '../free-port.ts'
 import { markHome } from '../home.ts'
 import { openKeys } from '../keys.ts'
 import { openSandbox, type StackOptions, sandboxSettings, startServers } from '../stack.ts'
 import { type Container, composeText, readCompose } from './file.ts'
-import { freePorts, type Place, placed, writeSecrets } from './place.ts'
+import { type Place, placed, writeSecrets } from './place.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 /** Ten processes load the same code at once. */

@@ -36,6 +36,8 @@ const GIVEN = [
   'google_service_account',
   'embeddings_api_key',
   'renderer_api_key',
+  'tracker_dsn',
+  'error_webhook_url',
 ]
 
 /** The names of all of them. */

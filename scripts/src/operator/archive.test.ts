@@ -39,18 +39,28 @@ test('an archive holds what was added, and is refused when it is cut anywhere', 
 
 test('an archive with one changed byte is refused, also where it was packed again', async (t) => {
   const { bytes, read } = await archiveOf(t)
+  const tar = gunzipSync(bytes)
   for (let at = 20; at < bytes.length; at += 7) {
     const changed = Buffer.from(bytes)
     changed[at] = (changed[at] ?? 0) ^ 1
-    await assert.rejects(read(changed), DAMAGED, `byte ${at}`)
+    if (isPadding(changed, tar)) assert.deepEqual(await read(changed), CONTENT)
+    else await assert.rejects(read(changed), DAMAGED, `byte ${at}`)
   }
-  const tar = gunzipSync(bytes)
   const at = tar.indexOf('rowsrows')
   await assert.rejects(read(gzipSync(tar.fill('R', at, at + 1))), {
     ...DAMAGED,
     message: /checksums do not fit/,
   })
 })
+
+/** Whether what changed are bits between two blocks of the packing, which mean nothing. */
+function isPadding(changed: Buffer, tar: Buffer) {
+  try {
+    return gunzipSync(changed).equals(tar)
+  } catch {
+    return false
+  }
+}
 
 test('a fault while an archive is written leaves no file', async (t) => {
   const { folder } = await archiveOf(t)

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { contradictions, unknownSettings } from './setting-checks.ts'
 
@@ -19,10 +22,15 @@ test('settings that nobody reads are named, with what may have been meant; the r
   ])
 })
 
-test('every contradiction is named at once', () => {
+test('every contradiction is named at once', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'guildhall-test-checks-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const [id, empty] = [join(folder, 'id'), join(folder, 'empty')]
+  await Promise.all([writeFile(id, 'x'), writeFile(empty, '')])
   const env = {
     BOT_TOKEN: 'x',
-    CLIENT_ID_FILE: '/run/id',
+    CLIENT_ID_FILE: id,
+    EMBEDDINGS_API_KEY_FILE: empty,
     RENDERER_API_KEY: 'x',
     SECRET_KEY: 'x',
     SECRET_KEY_FILE: '/run/key',

@@ -1,6 +1,6 @@
 import { services } from '@guildhall/contracts/names'
 import { Settings as GatewaySettings } from '@guildhall/gateway/config'
-import type { Env } from '@guildhall/service/config'
+import { type Env, givenFor } from '@guildhall/service/config'
 import { parts } from '../services.ts'
 
 /** The settings of every process, by its name. */
@@ -70,13 +70,11 @@ const TOGETHER = [
 const NEEDS = {
   RENDERER_API_KEY: 'RENDERER_URL',
   EMBEDDINGS_API_KEY: 'EMBEDDINGS_URL',
-  MEILI_API_KEY: 'MEILI_URL',
-  QDRANT_API_KEY: 'QDRANT_URL',
 } as const
 
 /** Each pair of settings that cannot both be meant. */
 export function contradictions(env: Env): string[] {
-  const has = (name: string) => Boolean(env[name] || env[`${name}_FILE`])
+  const has = (name: string) => Boolean(givenFor(name, env))
   const twice = given(env)
     .filter((name) => known.has(name) && env[`${name}_FILE`])
     .map((name) => `${name} and ${name}_FILE are both set: unset one`)

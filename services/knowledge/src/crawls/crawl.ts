@@ -21,7 +21,7 @@ import { cutPage, readPage } from './page.ts'
 import { rendererOf } from './renderer.ts'
 import { checkShrinking, hashOfPage } from './rules.ts'
 
-const BY: Writer = { source: 'job', actor_kind: 'job', actor_id: 'knowledge.crawl' }
+const BY: Writer = { source: 'job', actor_kind: 'job', actor_id: 'knowledge.crawl_source' }
 
 /** Of a crawl from its lease to its end: fetching, reading and embedding, without the gaps between requests to a host. */
 const CRAWL_MS = 5 * 60_000

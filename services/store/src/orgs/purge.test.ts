@@ -63,8 +63,8 @@ test('a purge leaves nobody’s name in kept answers, nor a file that an operato
     store.db
       .selectFrom('job_runs as r')
       .innerJoin('imports as i', 'i.id', 'r.id')
-      .select(['org_id', 'r.state', 'args', 'r.result'])
-      .orderBy('org_id')
+      .select(['i.org_id', 'r.state', 'args', 'r.result'])
+      .orderBy('i.org_id')
       .execute()
   const [, kept] = await until(async () => {
     const found = await runs()

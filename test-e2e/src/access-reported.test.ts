@@ -1,0 +1,3 @@
+import { tryEveryRoute } from './access.ts'
+
+tryEveryRoute(false)
