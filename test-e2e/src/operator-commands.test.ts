@@ -34,12 +34,17 @@ test('each command explains itself, answers in JSON, and tells a fault by 1 and 
   const operator = operatorAt({ home, settings })
   const inHome = (arg: string) => (arg.endsWith('.gz') ? join(home, arg) : arg)
   assert.deepEqual(commands.map(({ words }) => words).sort(), Object.keys(CALLS).sort())
-  for (const { words, summary } of commands) {
-    const { args = [], code } = CALLS[words] ?? assert.fail(words)
-    const [help, wrong, called] = await Promise.all([
+  const ended = await Promise.all(
+    commands.map(({ words }) =>
+      operator(...words.split(' '), ...(CALLS[words]?.args ?? []).map(inHome), '--json'),
+    ),
+  )
+  for (const [n, { words, summary }] of commands.entries()) {
+    const { code } = CALLS[words] ?? assert.fail(words)
+    const called = ended[n] ?? assert.fail(words)
+    const [help, wrong] = await Promise.all([
       operator(...words.split(' '), '--help'),
       operator(...words.split(' '), '--nothing', '--json'),
-      operator(...words.split(' '), ...args.map(inHome), '--json'),
     ])
     assert.deepEqual([help.code, help.err], [0, ''], words)
     assert.ok(help.out.includes(`  ${words}`) && help.out.includes(summary), words)
