@@ -72,8 +72,17 @@ export const trackerSettings = {
     .default('WARNING')
     .describe('Lowest level of log lines sent to the tracker; LOG_LEVEL must let them through'),
   TRACKER_TRACES_SAMPLE_RATE: Share.default(0.1).describe('Share of requests traced, 0 to 1'),
+  TRACKER_PROFILES_SAMPLE_RATE: Share.default(0).describe(
+    'Share of traced requests profiled; accepted, but nothing is profiled',
+  ),
   TRACKER_ENVIRONMENT: z.string().default('production').describe('Name of the environment there'),
 }
+
+/** A warning of each setting that is accepted and changes nothing. */
+export const withoutEffect = (config: z.output<z.ZodObject<typeof trackerSettings>>): string[] =>
+  config.TRACKER_PROFILES_SAMPLE_RATE > 0
+    ? ['TRACKER_PROFILES_SAMPLE_RATE changes nothing: Guildhall sends no profiles. Unset it']
+    : []
 
 /** Settings that every process has. */
 export const commonSettings = {

@@ -9,7 +9,7 @@ import type { ChatWebhook } from '@guildhall/sandbox/world'
 import { until } from '@guildhall/service/testing'
 import { sql } from 'kysely'
 import { testOps } from '../testing.ts'
-import { MESSAGES_PER_HOUR } from './budget.ts'
+import { hourly, MESSAGES_PER_HOUR } from './budget.ts'
 import { storeError } from './store.ts'
 import { event } from './testing.ts'
 
@@ -80,6 +80,35 @@ test('an error that comes back after it was resolved is told again', async (t) =
   await sent()
   for (const hook of [own, ofOrg])
     assert.match(textsOf(hook)[1] ?? '', /^\*\*An error came back\*\*/)
+})
+
+test('thirty messages pass in an hour, and one more when the first is an hour old', () => {
+  let at = Date.UTC(2031, 0, 1)
+  const budget = hourly(() => new Date(at))
+  const taken = () => Array.from({ length: 40 }, () => budget.take()).filter(Boolean).length
+  assert.ok(budget.take())
+  at += 1_000
+  assert.equal(taken(), 29)
+  at += 3_598_999
+  assert.deepEqual([budget.room(), budget.take()], [false, false])
+  at += 1
+  assert.deepEqual([budget.room(), taken()], [true, 1])
+  at += 1_000
+  assert.equal(taken(), 29)
+})
+
+test('the messages of an org and those of the deployment count together', async (t) => {
+  const { db, own, ofOrg, store, clock, left } = await setUp(t)
+  for (let n = 0; n < 16; n++) await store({ kind: `K${'x'.repeat(n)}` })
+  const heldOf = () =>
+    db.selectFrom('error_alerts').select('target').where('held', '=', true).execute()
+  await until(async () => (await heldOf()).length === 2 && (await left()) === 2)
+  assert.equal(own.messages.length + ofOrg.messages.length, 30)
+  assert.ok(own.messages.length >= 14 && ofOrg.messages.length >= 14)
+  clock.ahead += 3_600_000
+  await until(async () => (await left()) === 0)
+  const told = [...textsOf(own), ...textsOf(ofOrg)].join()
+  assert.match(told, /more errors?\*\*/)
 })
 
 test('of more than an hour may have the rest is counted and told once there is room', async (t) => {
