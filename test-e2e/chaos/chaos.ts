@@ -54,35 +54,39 @@ export async function chaos(
   const outages: Outage[] = []
   for (const victims of groups) {
     const outage = await outageOf(processes, victims)
+    const { from, until: to } = outage
     outages.push(outage)
-    told(
-      `Killed ${victims.join(', ')}; back after ${outage.until.getTime() - outage.from.getTime()} ms`,
-    )
+    told(`Killed ${victims.join(', ')}; back after ${to.getTime() - from.getTime()} ms`)
     await goesOn(load)
   }
   told('The load ends')
   await load.stop()
-  const recovered = outages.at(-1)?.until ?? new Date()
+  return judged({ processes, hands, ledgers: load.ledgers, outages, before })
+}
+
+interface Ended {
+  processes: Processes
+  hands: Hands
+  ledgers: Ledger[]
+  outages: Outage[]
+  /** The usual time of an answer in milliseconds, before it began. */
+  before: number
+}
+
+/** Waits until all is at rest, or should be, and looks what is wrong. */
+async function judged({ processes, hands, ledgers, outages, before }: Ended): Promise<Report> {
   const tables = await restOf(processes)
-  const restMs = Date.now() - recovered.getTime()
+  const restMs = Date.now() - (outages.at(-1)?.until.getTime() ?? 0)
   const after = await usualAnswerMs(hands)
   const slowestJobMs = slowestJob(tables, outages)
   const audit = await auditLog(hands)
-  const perKind = await Promise.all(load.ledgers.map((ledger) => faultsOf(ledger, audit)))
+  const perKind = await Promise.all(ledgers.map((ledger) => faultsOf(ledger, audit)))
   const away = (await unready(processes)).map((name) => `${name} is not ready`)
   const faults = [...perKind.flat(), ...faultsOfTables(tables), ...away]
   if (slowestJobMs > RECOVERY_MS) faults.push(`A job took ${slowestJobMs} ms, outages not counted`)
   if (after > before * SLOWER + SLOWER_BY_MS)
     faults.push(`An answer takes ${after} ms where it took ${before} ms`)
-  return {
-    ledgers: load.ledgers,
-    outages,
-    tables,
-    slowestJobMs,
-    restMs,
-    answerMs: { before, after },
-    faults,
-  }
+  return { ledgers, outages, tables, slowestJobMs, restMs, answerMs: { before, after }, faults }
 }
 
 async function kindsFor(hands: Hands): Promise<Kind[]> {

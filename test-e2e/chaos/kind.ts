@@ -43,6 +43,8 @@ interface Answer {
 }
 /** What says that nobody knows, or that nothing happened, and that one may try again. */
 const AWAY = [502, 503]
+/** What fetch says of a connection that was refused, and of one that broke within an answer. */
+const BROKEN = ['fetch failed', 'terminated']
 type Good<R extends Answer> = Exclude<
   R,
   { status: 400 | 401 | 403 | 404 | 409 | 413 | 414 | 415 | 422 | 429 | 500 | 502 | 503 }
@@ -53,8 +55,7 @@ export async function acknowledged<R extends Answer>(
   asked: Promise<R>,
 ): Promise<Good<R>['body'] | undefined> {
   const reply = await asked.catch((error: Error) => {
-    // what fetch throws where the connection broke or nobody answered in time
-    if (error instanceof TypeError || error.name === 'TimeoutError') return undefined
+    if (error.name === 'TimeoutError' || BROKEN.includes(error.message)) return undefined
     throw error
   })
   if (!reply || AWAY.includes(reply.status)) return undefined
