@@ -16,8 +16,11 @@ export const auditLog = ({ superadmin }: Hands): Promise<Entry[]> =>
     return { ...body, items: body.entries }
   })
 
-/** What is wrong with the writes of one kind, in sentences. */
-export async function faultsOf(ledger: Ledger, audit: Entry[]): Promise<string[]> {
+/** What is wrong with the writes of one kind, in sentences; that they cannot be read is wrong too. */
+export const faultsOf = (ledger: Ledger, audit: Entry[]): Promise<string[]> =>
+  compared(ledger, audit).catch((error) => [`${ledger.kind.name}: ${error.message}`])
+
+async function compared(ledger: Ledger, audit: Entry[]): Promise<string[]> {
   const { kind, acknowledged, removed, faults } = ledger
   const held = await kind.held()
   const there = new Set(held)
