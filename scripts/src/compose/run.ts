@@ -26,6 +26,8 @@ export interface Processes extends AsyncDisposable {
   environmentOf(name: string): Record<string, string>
   /** The process id of each, where it runs. */
   pids(): Record<string, number | undefined>
+  /** Process ids of the embedded servers, where they run. */
+  children(): { postgres: number | undefined; nats: number | undefined }
 }
 
 /**
@@ -39,7 +41,8 @@ export async function startProcesses(options: Omit<StackOptions, 'now'>): Promis
   await markHome(home, 'demo')
   const { keys } = await openKeys(home)
   await using opening = new AsyncDisposableStack()
-  const { DATABASE_URL, NATS_URL } = await startServers(opening, { home, env, keys, log })
+  const servers = await startServers(opening, { home, env, keys, log })
+  const { DATABASE_URL, NATS_URL } = servers
   const compose = readCompose(await composeText(), env)
   const ours = Object.entries(compose.services).filter(([, one]) => isOurs(one))
   process.setMaxListeners(process.getMaxListeners() + ours.length) // each child is ended with us
@@ -67,6 +70,7 @@ export async function startProcesses(options: Omit<StackOptions, 'now'>): Promis
     settings,
     environmentOf: (name) => placed(name, compose.services[name], place),
     pids: () => Object.fromEntries([...children].map(([name, child]) => [name, child.pid()])),
+    children: servers.children,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   }
 }
