@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { cleanUp } from '@guildhall/service/testing'
+import { createLog } from '@guildhall/service/log'
+import { cleanUp, until } from '@guildhall/service/testing'
 import { connectBus } from './connect.ts'
-import { quietLog, TEST_INTERNAL_KEY } from './testing.ts'
+import { busAs, quietLog, TEST_INTERNAL_KEY, testBroker } from './testing.ts'
 
 test('who waits for a while only is told that nobody answers, whether it is refused or silent', async (t) => {
   const sockets: Socket[] = []
@@ -24,4 +25,18 @@ test('who waits for a while only is told that nobody answers, whether it is refu
     const took = performance.now() - began
     assert.ok(took > 300 && took < 5_000, `${host}: ${took} ms`)
   }
+})
+
+test('what NATS refuses is a line at error, but of an error event one at warn: no error causes the next', async (t) => {
+  const { url } = await testBroker(t)
+  const lines: { level: string; err?: { message: string } }[] = []
+  const to = { write: (line: string) => void lines.push(JSON.parse(line)) }
+  const log = createLog('auth', { format: 'json', to })
+  const auth = await busAs(t, { url, peer: 'auth', log })
+  auth.nats.publish('audit.ops')
+  auth.nats.publish('errors.ops')
+  const levelOf = (subject: string) =>
+    lines.find(({ err }) => err?.message.includes(`"${subject}"`))?.level
+  await until(() => levelOf('audit.ops') && levelOf('errors.ops'))
+  assert.deepEqual([levelOf('audit.ops'), levelOf('errors.ops')], ['ERROR', 'WARN'])
 })

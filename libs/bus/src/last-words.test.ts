@@ -38,7 +38,7 @@ async function ran(t: TestContext, program: string, env: Record<string, string>)
   const [out, err, [code]] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
-    once(child, 'exit'),
+    once(child, 'exit', { signal: AbortSignal.timeout(20_000) }),
   ])
   return { code, out: out + err, ms: performance.now() - began }
 }
@@ -122,5 +122,16 @@ test('a process ends with 1 within seconds where nobody takes its last words', a
   const { code, out, ms } = await ran(t, programOf(`throw new Error('no start')`), nowhere)
   assert.equal(code, 1, out)
   assert.match(out, /"FATAL".*no start/)
+  assert.ok(ms < 10_000, `${ms} ms`)
+})
+
+test('nor does it wait longer for who never ends', async (t) => {
+  const program = `
+    import { onLastWords, runProcess } from '@guildhall/service/run'
+    onLastWords('auth', () => new Promise(() => {}))
+    setInterval(() => {}, 1_000)
+    await runProcess('auth', async () => { throw new Error('no start') })`
+  const { code, out, ms } = await ran(t, program, {})
+  assert.equal(code, 1, out)
   assert.ok(ms < 10_000, `${ms} ms`)
 })

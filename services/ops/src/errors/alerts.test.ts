@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { answer } from '@guildhall/bus/calls'
 import { busAs } from '@guildhall/bus/testing'
@@ -6,7 +7,7 @@ import { findOrg } from '@guildhall/contracts/orgs'
 import { findSecrets } from '@guildhall/contracts/secrets'
 import { testSandbox } from '@guildhall/sandbox/testing'
 import type { ChatWebhook } from '@guildhall/sandbox/world'
-import { until } from '@guildhall/service/testing'
+import { cleanUp, until } from '@guildhall/service/testing'
 import { sql } from 'kysely'
 import { testOps } from '../testing.ts'
 import { hourly, MESSAGES_PER_HOUR } from './budget.ts'
@@ -146,4 +147,27 @@ test('what the channel does not take now comes later, and what it never takes is
   assert.ok(
     !JSON.stringify(await db.selectFrom('error_groups').selectAll().execute()).includes(TOKEN),
   )
+})
+
+test("an org's webhook leads to a named origin or to https on the public internet, and nowhere else", async (t) => {
+  const { own, ofOrg, secrets, store, sent } = await setUp(t)
+  const here = new URL(String(secrets[1]))
+  secrets[1] = `http://localhost:${here.port}${here.pathname}`
+  await store({ kind: 'Named' })
+  await sent()
+  assert.deepEqual([own.messages.length, ofOrg.asked], [1, 0])
+
+  let connections = 0
+  const inside = createServer((socket) => {
+    connections += 1
+    socket.destroy()
+  })
+  await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve))
+  cleanUp(t, async () => inside.close())
+  secrets[1] = `https://127.0.0.1:${(inside.address() as { port: number }).port}/hook`
+  await store({ kind: 'Inside', org_id: 1 })
+  await until(() => own.messages.length === 2)
+  await store({ kind: 'After', org_id: null })
+  await until(() => own.messages.length === 3)
+  assert.equal(connections, 0)
 })
