@@ -1,9 +1,11 @@
 import type { KeyObject } from 'node:crypto'
 import { connectBus } from '@guildhall/bus/connect'
 import { createErrorEvents } from '@guildhall/bus/error-events'
+import { sendLastWords } from '@guildhall/bus/last-words'
 import { type Service, services } from '@guildhall/contracts/names'
 import { routes } from '@guildhall/contracts/routes'
 import { callerKey } from '@guildhall/service/caller-token'
+import { withoutEffect } from '@guildhall/service/config'
 import { createLog } from '@guildhall/service/log'
 import { addProbes } from '@guildhall/service/probes'
 import { type Running, runProcess } from '@guildhall/service/run'
@@ -30,6 +32,8 @@ export async function start(config: Config, offered: Deps['routes'] = routes): P
     level: config.LOG_LEVEL,
     errors: errors.stream,
   })
+  sendLastWords({ peer: 'gateway', url, internalKey, log, errors, tracker })
+  for (const warning of withoutEffect(config)) log.warn(warning)
   if (!enforce) log.warn('ACCESS_ENFORCE is off: what access checks deny is only logged')
   const bus = opening.use(await connectBus({ peer: 'gateway', url, internalKey, log }))
   const ending = new AbortController()

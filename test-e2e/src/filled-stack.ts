@@ -24,7 +24,10 @@ export const SEALED_MEMORY = 'is ill on Mondays'
 
 /** Lets officers, members and agents write at every service of a stack, and answers their credentials. */
 export async function fillStack(
-  stack: Pick<TestStack, 'url' | 'sandbox' | 'settings' | 'as' | 'signIn' | 'machineToken'>,
+  stack: Pick<TestStack, 'url' | 'as' | 'signIn' | 'machineToken'> & {
+    sandbox: Pick<TestStack['sandbox'], 'identityToken'>
+    settings: { CLIENT_URL?: string | undefined }
+  },
 ) {
   const pair = await stack.signIn(people.officer)
   const officer = stack.as(pair.access_token)

@@ -67,6 +67,7 @@ export async function openSignIns(secrets: Secrets, secretKey: string): Promise<
 const SHAPES = {
   'the word Authorization': /authorization/i,
   'a bearer value': /\b(?:bearer|bot) +[\w.-]{8,}/i,
+  'a private key': /-----BEGIN|PRIVATE KEY/,
   'a JWT': /\beyJ[\w-]{8,}\.[\w-]{8,}/,
   'a machine token': /plat_[\w-]{12,}/,
   'a password in a URL': /:\/\/[^/\s:@"]*:[^/\s@"]+@/,

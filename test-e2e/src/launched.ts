@@ -18,8 +18,13 @@ export async function newHome(t: TestContext) {
   return home
 }
 
-/** What `npm start` runs, with its output so far. */
-export async function launch(t: TestContext, home: string, env: Record<string, string> = {}) {
+/** What `npm start` runs, or another entry, with its output so far. */
+export async function launch(
+  t: TestContext,
+  home: string,
+  env: Record<string, string> = {},
+  entry = 'scripts/src/start.ts',
+) {
   const settings = {
     ...(await testEnvironment()),
     GUILDHALL_HOME: home,
@@ -27,7 +32,7 @@ export async function launch(t: TestContext, home: string, env: Record<string, s
     LOG_LEVEL: 'warn',
     ...env,
   }
-  const started = spawn(process.execPath, ['scripts/bootstrap.mjs', 'scripts/src/start.ts'], {
+  const started = spawn(process.execPath, ['scripts/bootstrap.mjs', entry], {
     cwd: root,
     env: settings,
   })
@@ -45,11 +50,12 @@ export async function launch(t: TestContext, home: string, env: Record<string, s
 
 /** Where it answers, once it does. */
 export async function ready(launched: Awaited<ReturnType<typeof launch>>) {
-  const url = await until(() => /runs at (http:\S+)/.exec(launched.output())?.[1], START_MS).catch(
-    () => {
-      throw new Error(`Not ready:\n${launched.output()}`)
-    },
-  )
+  const url = await until(
+    () => /runs at (http:[\w.:/]+\w)/.exec(launched.output())?.[1],
+    START_MS,
+  ).catch(() => {
+    throw new Error(`Not ready:\n${launched.output()}`)
+  })
   return url
 }
 

@@ -85,9 +85,10 @@ test('the search index is made again, and the operator is told how far', async (
 })
 
 test('the check passes on a good installation and names every fault of a bad one', async (t) => {
-  const operator = await operatorOf(t)
+  const operator = await operatorOf(t, { TRACKER_PROFILES_SAMPLE_RATE: '0.1' })
   const good = await operator('config', 'check')
   assert.equal(good.code, 0, good.err)
+  assert.match(good.out, /settings without effect +WARNING +TRACKER_PROFILES_SAMPLE_RATE changes/)
   assert.match(good.out, /database +ok +answers; migrations applied/)
 
   const faults = {

@@ -6,12 +6,14 @@ import {
   testBroker,
   testEnvironment,
 } from '@guildhall/bus/testing'
+import { putFeed, runFeedNow } from '@guildhall/contracts/alerts'
 import { createPod, getPod } from '@guildhall/contracts/compute'
 import { putSource } from '@guildhall/contracts/knowledge'
 import { services } from '@guildhall/contracts/names'
 import { assignPoints, getLeaderboard } from '@guildhall/contracts/points'
 import { people } from '@guildhall/sandbox/demo'
-import { PROGRAMS } from '@guildhall/sandbox/testing'
+import { PROGRAMS, testSandbox } from '@guildhall/sandbox/testing'
+import type { World } from '@guildhall/sandbox/world'
 import { startProcesses } from '@guildhall/scripts/compose/run'
 import { parts } from '@guildhall/scripts/services'
 import { cleanUp, until } from '@guildhall/service/testing'
@@ -33,10 +35,12 @@ async function testProcesses(t: TestContext) {
     testBroker(t),
   ])
   const servers = { DATABASE_URL, NATS_URL, INTERNAL_KEY: TEST_INTERNAL_KEY }
-  const env = { ...(await testEnvironment()), LOG_LEVEL: 'error', ...servers }
+  const { world, trackerDsn } = await testSandbox(t)
+  const tracker = { TRACKER_DSN: trackerDsn, TRACKER_TRACES_SAMPLE_RATE: '1' }
+  const env = { ...(await testEnvironment()), LOG_LEVEL: 'error', ...servers, ...tracker }
   const processes = await startProcesses({ home, env, programs: PROGRAMS })
   cleanUp(t, () => processes[Symbol.asyncDispose]())
-  return { ...processes, home }
+  return { ...processes, home, world }
 }
 
 test('the processes of docker-compose.yml, each started by its own line, are a whole Guildhall', async (t) => {
@@ -51,6 +55,7 @@ test('the processes of docker-compose.yml, each started by its own line, are a w
   await writesAndFinds(t, url, token)
   await earnsPoints(officer)
   await runsPod(officer)
+  await traces(officer, processes.world)
 
   process.kill(pids().store ?? assert.fail(), 'SIGKILL')
   await until(async () => (await leaders(officer))?.[0]?.total_points === 30, 30 * SECOND_MS)
@@ -105,4 +110,34 @@ async function runsPod(officer: Client) {
     const reply = await officer.call(getPod, { params })
     return reply.status === 200 && reply.body.pod.status === 'RUNNING'
   }, 30 * SECOND_MS)
+}
+
+interface Span {
+  name: string
+  trace_id: string
+  attributes: { part: { value: string } }
+}
+
+/** One trace leads through the gateway, the service, one that it asks over NATS, and the job that it queues. */
+async function traces(officer: Client, world: World) {
+  const params = { org: 'demo', key: 'demo-internships' }
+  const feed = { params, body: { config: { repo: 'nobody/none' } } }
+  assert.equal((await officer.call(putFeed, feed)).status, 200)
+  assert.equal((await officer.call(runFeedNow, { params, body: {} })).status, 202)
+  const spans = () =>
+    ((world.tracked ?? []) as { type: string; payload: { items: Span[] } }[])
+      .filter(({ type }) => type === 'span')
+      .flatMap(({ payload }) => payload.items)
+  const parts = await until(() => {
+    const job = spans().find(({ name }) => name === 'alerts.run_feed')
+    const same = spans().filter(({ trace_id }) => trace_id === job?.trace_id)
+    const found = same.map(({ name, attributes }) => `${attributes.part.value} ${name}`)
+    return found.includes(`gateway POST ${runFeedNow.url}`) && found
+  }, 60 * SECOND_MS)
+  assert.ok(parts.includes('alerts alerts.run_feed'), parts.join())
+  assert.ok(parts.includes(`alerts POST ${runFeedNow.url}`), parts.join())
+  assert.ok(
+    parts.some((one) => one.startsWith('auth ')),
+    parts.join(),
+  )
 }

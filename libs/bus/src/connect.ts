@@ -10,7 +10,7 @@ import {
   jetstream,
   jetstreamManager,
 } from '@nats-io/jetstream'
-import { connect, type NatsConnection } from '@nats-io/transport-node'
+import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node'
 import { inboxPrefix, natsPassword } from './users.ts'
 
 /** One connection to NATS as one peer. It reconnects by itself, for ever. */
@@ -64,18 +64,21 @@ export async function connectBus({
       ),
     SAY_MS,
   )
-  const nats = await connect({
+  const options = {
     servers: host,
     ...credentials,
     name: `guildhall-${peer}`,
     inboxPrefix: inboxPrefix(peer),
-    maxReconnectAttempts: timeoutMs === undefined ? -1 : Math.ceil(timeoutMs / RECONNECT_MS),
+    maxReconnectAttempts: -1,
     reconnectTimeWait: RECONNECT_MS,
     pingInterval: PING_MS,
     maxPingOut: 2,
-    waitOnFirstConnect: true,
     ignoreAuthErrorAbort: timeoutMs === undefined,
-  })
+  }
+  const nats = await (timeoutMs === undefined
+    ? connect({ ...options, waitOnFirstConnect: true })
+    : connectWithin(options, timeoutMs)
+  )
     .catch((cause) => {
       const message = `NATS at ${host} does not answer or refuses the user ${credentials.user}`
       throw new AppError('unavailable', 'nats.unreachable', message, { cause })
@@ -116,6 +119,19 @@ export async function connectBus({
       await Promise.race([nats.drain(), late])
       await nats.close()
     },
+  }
+}
+
+/** Tries again and again; the library itself would for ever. */
+async function connectWithin(options: ConnectionOptions, timeoutMs: number) {
+  const end = performance.now() + timeoutMs
+  for (;;) {
+    try {
+      return await connect({ ...options, timeout: Math.max(end - performance.now(), 1) })
+    } catch (error) {
+      if (performance.now() + RECONNECT_MS > end) throw error
+      await wait(RECONNECT_MS)
+    }
   }
 }
 

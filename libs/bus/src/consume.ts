@@ -13,8 +13,8 @@ const PULL_MS = 5_000
 const FAULT_MS = 500
 /** Faults in a row after which the log says so: streams may be made a moment after their consumers. */
 const SAY_AT_FAULT = 6
-/** Grows with each delivery of a message up to a minute. */
-const BACKOFF_MS = [1_000, 5_000, 15_000, 60_000]
+/** Grows with each delivery of a message, so far that it still runs within a minute of a recovery. */
+const BACKOFF_MS = [1_000, 5_000, 15_000, 45_000]
 
 export interface Consumption {
   stream: string

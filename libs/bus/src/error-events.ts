@@ -44,7 +44,7 @@ export function createErrorEvents() {
         bus.js.publish(errorSubject(bus.peer), JSON.stringify(event), { msgID: event.id }),
       ),
     )
-    waiting = waiting.slice(batch.length)
+    waiting = waiting.filter((event) => !batch.includes(event))
   }
 
   /** Sends what waits, and from now on what comes, until `signal` aborts. */
@@ -64,8 +64,14 @@ export function createErrorEvents() {
       void send() // the last lines before the end are often the ones that tell why
     })
   }
-  return { stream, attach }
+
+  /** Sends all that waits, for the end of a process. */
+  async function sendAll(bus: Bus) {
+    while (waiting.length > 0) await flush(bus)
+  }
+  return { stream, attach, sendAll }
 }
+export type ErrorEvents = ReturnType<typeof createErrorEvents>
 
 /** Postgres takes no U+0000 in a text. */
 const storable = (text: string) => text.replaceAll('\0', '')

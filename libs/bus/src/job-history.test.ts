@@ -49,7 +49,7 @@ async function setUp(t: TestContext, more: Partial<Job> = {}) {
 }
 
 test('an org sees the runs of jobs that name it, the newest first, and no other', async (t) => {
-  const { ops, queue, list, inState } = await setUp(t)
+  const { ops, db, queue, list, inState } = await setUp(t)
   const [first, , , second] = [
     await queue({ org_id: 1 }),
     await queue({ org_id: 2 }),
@@ -65,6 +65,17 @@ test('an org sees the runs of jobs that name it, the newest first, and no other'
   const since = `${new Date().toISOString().slice(0, 10)}T00:00:00Z`
   const { days } = await ask(ops, tellJobDays('alerts'), { org_id: 1, since })
   assert.deepEqual([days[0]?.value, days[0]?.failed], [2, 2])
+  for (const [id, at] of [
+    [first, new Date(since)],
+    [second, new Date(Date.parse(since) - 1)],
+  ] as const)
+    await db
+      .updateTable('job_runs')
+      .set({ queued_at: at, state: 'done' })
+      .where('id', '=', id)
+      .execute()
+  const cut = await ask(ops, tellJobDays('alerts'), { org_id: 1, since })
+  assert.deepEqual(cut.days, [{ date: since.slice(0, 10), value: 1, failed: 0 }])
 })
 
 test('of ten officers who run a failed job again at once one does, and it runs once more', async (t) => {

@@ -4,10 +4,10 @@ import { readinessOf } from '@guildhall/contracts/ops'
 import { forgetOrgOf } from '@guildhall/contracts/orgs'
 import { migrateUp } from '@guildhall/db/migrate'
 import { type Db, openDb } from '@guildhall/db/open'
-import { provision, roleUrl } from '@guildhall/db/provision'
+import { isRoleUrl, provision, roleUrl } from '@guildhall/db/provision'
 import type { App } from '@guildhall/service/app'
 import { callerKey } from '@guildhall/service/caller-token'
-import type { commonSettings, listenSettings } from '@guildhall/service/config'
+import { type commonSettings, type listenSettings, withoutEffect } from '@guildhall/service/config'
 import { createLog, type Log } from '@guildhall/service/log'
 import { missingParts, type Readiness } from '@guildhall/service/probes'
 import type { Running } from '@guildhall/service/run'
@@ -20,6 +20,7 @@ import { dropChanged } from './changed.ts'
 import { type Bus, connectBus } from './connect.ts'
 import { createErrorEvents } from './error-events.ts'
 import { type JobHandler, runJobs } from './jobs.ts'
+import { sendLastWords } from './last-words.ts'
 import { relay } from './relay.ts'
 import { type BusTables, busMigrations } from './tables.ts'
 import { answerTools } from './tools.ts'
@@ -71,17 +72,13 @@ export async function openService<T extends BusTables>(
     level: config.LOG_LEVEL,
     errors: errors.stream,
   })
+  const { NATS_URL, INTERNAL_KEY: internalKey } = config
+  sendLastWords({ peer: service, url: NATS_URL, internalKey, log, errors, tracker })
+  for (const warning of withoutEffect(config)) log.warn(warning)
   const url = await openSchema(service, config, migrations)
   const db = openDb<T>({ url, schema: service, log })
   opening.defer(() => db.destroy())
-  const bus = opening.use(
-    await connectBus({
-      peer: service,
-      url: config.NATS_URL,
-      internalKey: config.INTERNAL_KEY,
-      log,
-    }),
-  )
+  const bus = opening.use(await connectBus({ peer: service, url: NATS_URL, internalKey, log }))
   const ending = new AbortController()
   errors.attach(bus, ending.signal)
   const ready = { postgres: () => pingDatabase(db), nats: () => pingNats(bus) }
@@ -93,7 +90,7 @@ export async function openService<T extends BusTables>(
     db,
     databaseUrl: url,
     bus,
-    callerKey: callerKey(config.INTERNAL_KEY, service),
+    callerKey: callerKey(internalKey, service),
     ready,
     signal: ending.signal,
     onClose: (work) => parts.defer(async () => void (await work())),
@@ -101,7 +98,7 @@ export async function openService<T extends BusTables>(
       const address = await app.listen({ host: config.HOST, port: config.PORT })
       serving = true
       answerFrameCalls(service, bus, ready)
-      const frame = { service, bus, callerKey: callerKey(config.INTERNAL_KEY, service) }
+      const frame = { service, bus, callerKey: callerKey(internalKey, service) }
       answerTools(frame, app)
       answerBotCommands(frame, app)
       const jobs = runJobs(bus, db, handlers, ending.signal)
@@ -137,8 +134,9 @@ function answerFrameCalls(service: Service, bus: Bus, ready: Readiness) {
 
 async function openSchema(service: Service, config: ServiceConfig, migrations: string) {
   const { DATABASE_URL, INTERNAL_KEY, OWN_DATABASE_URL } = config
-  if (!OWN_DATABASE_URL) await provision(DATABASE_URL, service, INTERNAL_KEY)
-  const url = OWN_DATABASE_URL ?? roleUrl(DATABASE_URL, service, INTERNAL_KEY)
+  const own = isRoleUrl(DATABASE_URL, service) ? DATABASE_URL : OWN_DATABASE_URL
+  if (!own) await provision(DATABASE_URL, service, INTERNAL_KEY)
+  const url = own ?? roleUrl(DATABASE_URL, service, INTERNAL_KEY)
   await migrateUp({ url, schema: service, folders: [busMigrations, migrations] })
   return url
 }

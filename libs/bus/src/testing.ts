@@ -85,6 +85,19 @@ export function migratedDatabase(
   })
 }
 
+/** The schema of a service in a database of the test's own, without the service. */
+export async function schemaOf<T extends BusTables>(
+  t: Pick<TestContext, 'after'>,
+  service: Service,
+  migrations: string,
+) {
+  const owner = await migratedDatabase(t, { [service]: migrations })
+  const url = roleUrl(owner, service, TEST_INTERNAL_KEY)
+  const db = openDb<T>({ url, schema: service, log: quietLog })
+  cleanUp(t, () => db.destroy())
+  return db
+}
+
 /**
  * What a service needs to start in a test: its own database, which its migrations have made, a broker with
  * streams, and free ports.

@@ -1,10 +1,10 @@
-import { hkdfSync } from 'node:crypto'
 import { REVOKED_BUCKET } from '@guildhall/contracts/auth'
 import { subjectOfCall } from '@guildhall/contracts/call'
 import { calls, jobs } from '@guildhall/contracts/calls'
 import { auditSubject, changed, errorSubject } from '@guildhall/contracts/event'
 import { durableOfJob, ownerOfJob, subjectOfJob } from '@guildhall/contracts/job'
 import { type Peer, peers, type Service, services } from '@guildhall/contracts/names'
+import { derived } from '@guildhall/service/internal-key'
 import { streams } from './streams.ts'
 
 /** What a NATS user may do: subjects with wildcards; an empty list allows none. */
@@ -21,12 +21,9 @@ export interface NatsUser {
   permissions: Permissions
 }
 
-/** The NATS password of a peer (HKDF of INTERNAL_KEY and its name). */
-export function natsPassword(internalKey: string, peer: Peer): string {
-  return Buffer.from(hkdfSync('sha256', internalKey, 'guildhall', `nats:${peer}`, 24)).toString(
-    'base64url',
-  )
-}
+/** The NATS password of a peer. */
+export const natsPassword = (internalKey: string, peer: Peer) =>
+  derived(internalKey, peer, 'nats', 24).toString('base64url')
 
 /** One NATS user for each peer, with exactly the walls that the contracts draw. */
 export function natsUsers(internalKey: string): NatsUser[] {

@@ -66,6 +66,7 @@ export const calls: Call[] = [
   ...dashboard.sectionCalls,
   ...trends.trendCalls,
   ...notifications.problemCalls,
+  notifications.findResolved,
   ...jobRuns.jobRunCalls,
   ...orgs.purgeCalls,
   ...orgs.forgetCalls,
@@ -75,7 +76,11 @@ export const calls: Call[] = [
 ]
 
 /** Every job there is. */
-export const jobs: Job[] = [...values.filter(isJob), ...Object.values(ops.pruneJobs)]
+export const jobs: Job[] = [
+  ...values.filter(isJob),
+  notifications.forgetMended,
+  ...Object.values(ops.pruneJobs),
+]
 
 function isCall(value: unknown): value is Call {
   return typeof value === 'object' && value !== null && 'callers' in value

@@ -3,6 +3,7 @@ import { call } from './call.ts'
 import { officer } from './caller.ts'
 import { audited } from './event.ts'
 import { Instant, OrgParams } from './fields.ts'
+import { job } from './job.ts'
 import type { Service } from './names.ts'
 import { route } from './route.ts'
 
@@ -42,6 +43,26 @@ export const Notification = Problem.extend({
 }).meta({ id: 'Notification' })
 export type Notification = z.output<typeof Notification>
 
+/** Asked for what the org's config shows as `dashboard.resolved`. */
+export const findResolved = call({
+  service: 'ops',
+  name: 'find_resolved',
+  summary: 'The ids of the notifications of an org that are resolved',
+  callers: ['auth'],
+  args: z.object({ org_id: z.int() }),
+  reply: z.object({ ids: z.array(z.string()) }),
+})
+
+export const forgetMended = job({
+  name: 'ops.forget_mended',
+  summary: 'Forget what was resolved and is mended, so that it opens again when it comes back',
+  args: z.object({}),
+  cron: '*/5 * * * *',
+  attempts: 1,
+  concurrency: 1,
+  audited: false,
+})
+
 const Ids = z.object({ ids: z.array(NotificationId).min(1).max(500) })
 
 export const listNotifications = route({
@@ -63,7 +84,8 @@ export const listNotifications = route({
 export const resolveNotifications = route({
   method: 'POST',
   url: '/api/dashboard/:org/notifications/resolve',
-  summary: 'Mark notifications as seen to; one opens again when its message changes',
+  summary:
+    'Mark notifications as seen to; one opens again when its message changes or it comes back after it was mended',
   owner: 'ops',
   caller: officer,
   params: OrgParams,

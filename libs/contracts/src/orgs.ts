@@ -4,8 +4,8 @@ import { call } from './call.ts'
 import { anyPlatform, officer, officerOrTool } from './caller.ts'
 import { audited } from './event.ts'
 import { Instant, OrgIdParams, OrgName, OrgParams, OrgPrefix } from './fields.ts'
-import { KnowledgeSettings } from './knowledge.ts'
 import { moduleNames, type Service, services } from './names.ts'
+import { OrgConfig } from './org-config.ts'
 import { route } from './route.ts'
 
 /** Orgs and their module switches (interface.md, Org; decisions.md § 1). */
@@ -44,11 +44,7 @@ export type Org = z.output<typeof Org>
 
 /** An org with what the modules keep for it. */
 const OrgWithConfig = Org.extend({
-  config: z.object({
-    knowledge: KnowledgeSettings.partial()
-      .optional()
-      .describe('What the org set itself; missing while knowledge does not answer'),
-  }),
+  config: OrgConfig,
   calendar: CalendarSettings.nullable().describe('Also null while calendar does not answer'),
   last_sync_at: Instant.nullable().describe('When the calendar was last synced'),
 }).meta({ id: 'OrgWithConfig' })

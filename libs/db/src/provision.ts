@@ -1,13 +1,10 @@
-import { hkdfSync } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
+import { derived } from '@guildhall/service/internal-key'
 import { Client, escapeIdentifier, escapeLiteral } from 'pg'
 
-/** The password of a service's own role where no URL of its own is set (HKDF of INTERNAL_KEY and its name). */
-export function rolePassword(internalKey: string, service: string): string {
-  return Buffer.from(
-    hkdfSync('sha256', internalKey, 'guildhall', `postgres:${service}`, 24),
-  ).toString('base64url')
-}
+/** The password of a service's own role where no URL of its own is set. */
+export const rolePassword = (internalKey: string, service: string) =>
+  derived(internalKey, service, 'postgres', 24).toString('base64url')
 
 /** The URL by which a service reaches its own schema: the owner's, with its own role and password. */
 export function roleUrl(ownerUrl: string, service: string, internalKey: string): string {
@@ -16,6 +13,9 @@ export function roleUrl(ownerUrl: string, service: string, internalKey: string):
   url.password = rolePassword(internalKey, service)
   return url.href
 }
+
+/** Whether a URL is already that of the service's own role, so that nothing is to be made. */
+export const isRoleUrl = (url: string, service: string) => new URL(url).username === roleOf(service)
 
 const roleOf = (service: string) => `guildhall_${service}`
 

@@ -1,14 +1,8 @@
-import {
-  createHmac,
-  createSecretKey,
-  hash,
-  hkdfSync,
-  type KeyObject,
-  timingSafeEqual,
-} from 'node:crypto'
+import { createHmac, createSecretKey, hash, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { Caller } from '@guildhall/contracts/caller'
 import type { Service } from '@guildhall/contracts/names'
 import type { OrgRef } from '@guildhall/contracts/route'
+import { derived } from './internal-key.ts'
 
 /** The header by which the gateway tells a service who calls. */
 export const CALLER_HEADER = 'x-guildhall-caller'
@@ -29,12 +23,9 @@ export interface Target {
   path: string
 }
 
-/** The key that the gateway shares with one service alone (HKDF, RFC 5869, of INTERNAL_KEY and its name). */
-export function callerKey(internalKey: string, service: Service): KeyObject {
-  return createSecretKey(
-    Buffer.from(hkdfSync('sha256', internalKey, 'guildhall', `caller:${service}`, 32)),
-  )
-}
+/** The key that the gateway shares with one service alone. */
+export const callerKey = (internalKey: string, service: Service): KeyObject =>
+  createSecretKey(derived(internalKey, service, 'caller', 32))
 
 /** Signs what the gateway decided, for one service, method and path, for 30 seconds. */
 export function signIdentity(identity: Identity, target: Target, key: KeyObject, now = Date.now()) {

@@ -72,15 +72,31 @@ export const trackerSettings = {
     .default('WARNING')
     .describe('Lowest level of log lines sent to the tracker; LOG_LEVEL must let them through'),
   TRACKER_TRACES_SAMPLE_RATE: Share.default(0.1).describe('Share of requests traced, 0 to 1'),
+  TRACKER_PROFILES_SAMPLE_RATE: Share.default(0).describe(
+    'Share of traced requests profiled; accepted, but nothing is profiled',
+  ),
   TRACKER_ENVIRONMENT: z.string().default('production').describe('Name of the environment there'),
 }
 
+/** A warning of each setting that is accepted and changes nothing. */
+export const withoutEffect = (config: z.output<z.ZodObject<typeof trackerSettings>>): string[] =>
+  config.TRACKER_PROFILES_SAMPLE_RATE > 0
+    ? ['TRACKER_PROFILES_SAMPLE_RATE changes nothing: Guildhall sends no profiles. Unset it']
+    : []
+
 /** Settings that every process has. */
 export const commonSettings = {
-  INTERNAL_KEY: Key.describe(
-    'Signs what the gateway tells the services; database and NATS passwords derive from it',
+  INTERNAL_KEY: z
+    .union(
+      [Key, z.string().regex(/^own-[a-z]+-[0-9a-f]{64}$/)],
+      'needs 32 random bytes: openssl rand -hex 32',
+    )
+    .describe(
+      'Signs what the gateway tells the services; database and NATS passwords derive from it',
+    ),
+  DATABASE_URL: PostgresUrl.describe(
+    'Postgres, as the owner of the database or as the role of the service',
   ),
-  DATABASE_URL: PostgresUrl.describe('Postgres, as the owner of the database'),
   NATS_URL: z.string().describe('nats://host:port; without a user in it each service uses its own'),
   LOG_FORMAT: z.enum(['json', 'text']).default('json').describe('How log lines are written'),
   LOG_LEVEL: z

@@ -124,6 +124,17 @@ test('secrets come as files, to those alone who read them, and setup makes each'
   assert.deepEqual(Object.keys(compose.secrets).sort(), [...secretNames].sort())
 })
 
+test('a service is given its own part of the internal key and its own role, never those of all', () => {
+  for (const name of services) {
+    const { environment } = compose.services[name] ?? assert.fail(name)
+    assert.equal(environment.INTERNAL_KEY_FILE, `${SECRETS_AT}${name}_internal_key`)
+    assert.equal(environment.DATABASE_URL_FILE, `${SECRETS_AT}${name}_database_url`)
+    assert.ok(
+      !JSON.stringify(compose.services[name]?.secrets).match(/"(internal_key|database_url)"/),
+    )
+  }
+})
+
 test('every environment is accepted by its process', async (t) => {
   const folder = await secretsOf(t)
   for (const [name, schema] of Object.entries(schemas)) {
@@ -135,7 +146,7 @@ test('every environment is accepted by its process', async (t) => {
       ]),
     )
     const settings = readSettings(schema, env)
-    assert.match(String(settings.INTERNAL_KEY), /^[0-9a-f]{64}$/)
+    assert.match(String(settings.INTERNAL_KEY), /[0-9a-f]{64}$/)
   }
 })
 

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Env } from '@guildhall/service/config'
 import { type Compose, type Container, environmentOf, SECRETS_AT } from './file.ts'
+import { secretsOf } from './secrets.ts'
 
 /** What stands for the containers' network, volumes and secrets on this machine. */
 export interface Place {
@@ -42,11 +43,13 @@ export function placed(
   }
 }
 
-/** Each secret of the file with the value of its setting; the others empty, as `setup` makes them. */
+/** Each secret of the file, of the settings of their names and as `setup` makes the others. */
 export async function writeSecrets(home: string, compose: Compose, settings: Env) {
   const folder = join(home, 'secrets')
   await mkdir(folder, { recursive: true, mode: 0o700 })
+  const known = Object.entries(settings).map(([name, value]) => [name.toLowerCase(), value])
+  const secrets = secretsOf(Object.fromEntries(known))
   for (const name of Object.keys(compose.secrets))
-    await writeFile(join(folder, name), settings[name.toUpperCase()] ?? '', { mode: 0o600 })
+    await writeFile(join(folder, name), secrets[name] ?? '', { mode: 0o600 })
   return folder
 }

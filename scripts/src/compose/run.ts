@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import type { Sandbox } from '@guildhall/sandbox/sandbox'
 import { type Child, superviseChild } from '@guildhall/service/child'
 import type { Env } from '@guildhall/service/config'
@@ -24,6 +26,8 @@ export interface Processes extends AsyncDisposable {
   environmentOf(name: string): Record<string, string>
   /** The process id of each, where it runs. */
   pids(): Record<string, number | undefined>
+  /** Process ids of the embedded servers, where they run. */
+  children(): { postgres: number | undefined; nats: number | undefined }
 }
 
 /**
@@ -37,7 +41,8 @@ export async function startProcesses(options: Omit<StackOptions, 'now'>): Promis
   await markHome(home, 'demo')
   const { keys } = await openKeys(home)
   await using opening = new AsyncDisposableStack()
-  const { DATABASE_URL, NATS_URL } = await startServers(opening, { home, env, keys, log })
+  const servers = await startServers(opening, { home, env, keys, log })
+  const { DATABASE_URL, NATS_URL } = servers
   const compose = readCompose(await composeText(), env)
   const ours = Object.entries(compose.services).filter(([, one]) => isOurs(one))
   process.setMaxListeners(process.getMaxListeners() + ours.length) // each child is ended with us
@@ -54,6 +59,7 @@ export async function startProcesses(options: Omit<StackOptions, 'now'>): Promis
   }
   const secrets = await writeSecrets(home, compose, settings)
   const place: Place = { home, ports, settings, secrets }
+  await runOnce('roles', compose.services.roles, place)
   const children = await startAll(opening, ours, place, log)
   Object.assign(settings, addresses(ports))
   await makeDemoOrgs(settings, sandbox)
@@ -64,6 +70,7 @@ export async function startProcesses(options: Omit<StackOptions, 'now'>): Promis
     settings,
     environmentOf: (name) => placed(name, compose.services[name], place),
     pids: () => Object.fromEntries([...children].map(([name, child]) => [name, child.pid()])),
+    children: servers.children,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   }
 }
@@ -96,6 +103,12 @@ async function startAll(
   const failed = (await Promise.allSettled(starting)).find(({ status }) => status === 'rejected')
   if (failed?.status === 'rejected') throw failed.reason
   return children
+}
+
+async function runOnce(name: string, container: Container | undefined, place: Place) {
+  const [, entry = '', ...args] = container?.command ?? []
+  const env = placed(name, container, place)
+  await promisify(execFile)(process.execPath, [entry, ...args], { cwd: root, env })
 }
 
 function startOne(name: string, container: Container, place: Place, log: Log): Promise<Child> {

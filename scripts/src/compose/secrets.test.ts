@@ -31,6 +31,19 @@ test('setup makes what is missing, keeps what is there, and opens the folder to 
   assert.equal(await readFile(join(folder, 'internal_key'), 'utf8'), key)
 })
 
+test('what follows from a key follows it when it changes', async (t) => {
+  const folder = await secretsOf(t)
+  const read = (name: string) => readFile(join(folder, name), 'utf8')
+  const [key, url] = [await read('store_internal_key'), await read('store_database_url')]
+  assert.match(key, /^own-store-/)
+  assert.match(url, /^postgres:\/\/guildhall_store:[\w-]{32}@postgres:5432\//)
+  await writeFile(join(folder, 'internal_key'), '22'.repeat(32))
+  const made = await makeSecrets(folder)
+  assert.equal(made.length, 2 * services.length)
+  assert.notEqual(await read('store_internal_key'), key)
+  assert.notEqual(await read('store_database_url'), url)
+})
+
 test('nats-server takes the configuration that is made for it, with a user for each service', async (t) => {
   const conf = join(await secretsOf(t), 'nats.conf')
   await writeFile(conf, natsConf('11'.repeat(32)))

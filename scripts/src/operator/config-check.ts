@@ -3,20 +3,26 @@ import { join } from 'node:path'
 import { connectBus } from '@guildhall/bus/connect'
 import { Settings as KnowledgeSettings } from '@guildhall/knowledge/config'
 import { loadPacks, packFolders } from '@guildhall/knowledge/packs/load'
-import { type Env, readSettings, SettingsError } from '@guildhall/service/config'
+import {
+  type Env,
+  readSettings,
+  SettingsError,
+  trackerSettings,
+  withoutEffect,
+} from '@guildhall/service/config'
 import { createLog } from '@guildhall/service/log'
 import { z } from 'zod'
 import { homeOf } from '../home.ts'
-import { operatorSettings, type Said, table, withDatabase } from './context.ts'
+import { CONNECT_MS, operatorSettings, type Said, table, withDatabase } from './context.ts'
 import { pendingByService } from './migrations.ts'
 import { contradictions, schemas, unknownSettings } from './setting-checks.ts'
-
-const CONNECT_MS = 5_000
 
 interface Check {
   check: string
   result: string
   ok: boolean
+  /** It works, but not as somebody may think. */
+  warning?: boolean
 }
 
 /** Settings, packs, the two servers and the migrations, all faults at once. */
@@ -28,6 +34,7 @@ export async function configCheck(env: Env): Promise<Said> {
   const settings = await operatorSettings(env).catch(() => settingsWithoutFiles(env))
   const checks = [
     ...settingsChecks(settings),
+    effectCheck(settings),
     listCheck('unknown settings', unknownSettings(env)),
     listCheck('contradictions', contradictions(env)),
     await packsCheck(settings),
@@ -35,7 +42,7 @@ export async function configCheck(env: Env): Promise<Said> {
     await natsCheck(settings),
   ]
   const text = table(
-    checks.map(({ check, ok, result }) => ({ check, ok: ok ? 'ok' : 'FAULT', result })),
+    checks.map((one) => ({ check: one.check, ok: wordOf(one), result: one.result })),
   )
   return { text, json: checks, fault: checks.some(({ ok }) => !ok) }
 }
@@ -57,6 +64,27 @@ const listCheck = (check: string, faults: string[]): Check => ({
   ok: faults.length === 0,
   result: faults.join('\n  ') || 'none',
 })
+
+function wordOf({ ok, warning }: Check) {
+  if (!ok) return 'FAULT'
+  return warning ? 'WARNING' : 'ok'
+}
+
+/** Settings that are accepted and change nothing; those of a wrong one are told of by `settings of`. */
+function effectCheck(settings: Env): Check {
+  const warnings = warningsOf(settings)
+  const result = warnings.join('\n  ') || 'none'
+  return { check: 'settings without effect', ok: true, warning: warnings.length > 0, result }
+}
+
+function warningsOf(settings: Env): string[] {
+  try {
+    return withoutEffect(readSettings(TrackerSettings, settings))
+  } catch {
+    return []
+  }
+}
+const TrackerSettings = z.object(trackerSettings)
 
 function settingsChecks(settings: Env): Check[] {
   // the embedded servers stand in where these are unset

@@ -11,6 +11,9 @@ import { z } from 'zod'
 import { homeOf, readRunning } from '../home.ts'
 import { openKeys } from '../keys.ts'
 
+/** A command says after so long that NATS does not answer. */
+export const CONNECT_MS = 5_000
+
 /** A command that was called wrongly: told with exit code 2. */
 export class UsageError extends SettingsError {}
 
@@ -57,7 +60,7 @@ async function keysOfHome(home: string, { INTERNAL_KEY, DATABASE_URL }: Env) {
   return secrets
 }
 
-/** Runs `work` with a connection to the installation as the operator. Throws where none runs. */
+/** Runs `work` with a connection to the installation as the operator. Throws where none runs or answers. */
 export async function withBus<T>(env: Env, work: (bus: Bus) => Promise<T>): Promise<T> {
   const {
     NATS_URL: url,
@@ -68,7 +71,10 @@ export async function withBus<T>(env: Env, work: (bus: Bus) => Promise<T>): Prom
     throw new SettingsError(
       `Nothing runs from ${GUILDHALL_HOME}. Run npm start first, or set NATS_URL.`,
     )
-  await using bus = await connectBus({ peer: 'operator', url, internalKey, log })
+  await using bus = await connectBus({
+    ...{ peer: 'operator', url, internalKey, log },
+    timeoutMs: CONNECT_MS,
+  })
   return await work(bus)
 }
 

@@ -1,7 +1,9 @@
 import { handles, pruneBus } from '@guildhall/bus/jobs'
+import { forgetMended } from '@guildhall/contracts/notifications'
 import { pruneJobs } from '@guildhall/contracts/ops'
 import { sql } from 'kysely'
 import type { Deps } from './deps.ts'
+import { forgetMendedOf } from './notifications/mended.ts'
 
 /** Days that things are kept (decisions.md § 8). */
 const AUDIT_DAYS = 365
@@ -10,8 +12,10 @@ const ERROR_DAYS = 90
 const SEEN_DAYS = 8
 
 /** What ops runs. */
-export const jobHandlers = ({ db }: Deps) => [
+export const jobHandlers = (deps: Deps) => [
+  handles(forgetMended, () => forgetMendedOf(deps)),
   handles(pruneJobs.ops, async () => {
+    const { db } = deps
     await sql`delete from audit_entries where created_at < now() - make_interval(days => ${AUDIT_DAYS})`.execute(
       db,
     )

@@ -24,7 +24,7 @@ export async function start(config: Config, now = () => new Date()): Promise<Run
     migrations,
   )
   const { db, bus, log, signal, ready } = opened
-  const deps: Deps = { db, bus, log, ready, ci: createCi(bus, config), now }
+  const deps: Deps = { db, bus, log, ready, ci: createCi(bus, config, now), now }
   await ensureStreams(bus.jsm)
   bus.onConnected(() => ensureStreams(bus.jsm))
   answerCalls(deps)

@@ -54,4 +54,7 @@ test('a feed and an item that there are not are 404, and a key that is none is 4
     assert.equal(reply.status, 400, key)
   }
   assert.deepEqual([...alerts.secrets.keys()], ['1 alert_webhook_jobs'])
+  const { webhook_url } = alerts
+  const body = { kind: 'github_jobs' as const, webhook_url, config: { repo: REPO } }
+  assert.equal((await alerts.put(body, 'x'.repeat(40))).status, 201)
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getFeed, runDueFeeds, runFeed } from '@guildhall/contracts/alerts'
+import { newId } from '@guildhall/service/id'
 import { until } from '@guildhall/service/testing'
 import { sql } from 'kysely'
 import { jobRow, REPO, TOKEN, tableOf, testAlerts } from '../testing.ts'
@@ -86,4 +87,14 @@ test('a feed that is deleted while it posts ends its run', async (t) => {
   assert.equal(alerts.secrets.size, 0)
   const reply = await alerts.officer().call(getFeed, { params: alerts.params })
   assert.equal(reply.status, 404)
+})
+
+test('a run waits in line for a feed that one had which ended with its process', async (t) => {
+  const alerts = await testAlerts(t)
+  await alerts.make()
+  const leased_until = sql<Date>`now() + interval '2 seconds'`
+  await alerts.db.updateTable('feeds').set({ lease_id: newId(), leased_until }).execute()
+  const { attempts, result } = await alerts.run()
+  assert.equal(attempts, 1)
+  assert.equal((result as { outcome: string }).outcome, 'ran')
 })

@@ -4,8 +4,8 @@ import { sql } from 'kysely'
 import type { Db, FeedRow, Trx } from '../db.ts'
 
 /** Longer than a renewal that is late; one that ended with its process keeps the feed no longer. */
-const LEASE_SECONDS = 60
-const RENEW_MS = 15_000
+export const LEASE_SECONDS = 15
+const RENEW_MS = 5_000
 const UNTIL = sql<Date>`now() + make_interval(secs => ${LEASE_SECONDS})`
 
 /** A feed that one run has. */

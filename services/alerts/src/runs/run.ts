@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { HackathonsConfig, JobsConfig, type runFeed } from '@guildhall/contracts/alerts'
 import { AppError, isDatabaseAway } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
@@ -9,7 +10,7 @@ import { readHackathons } from '../hackathons/read.ts'
 import type { Listing } from '../items/found.ts'
 import { readJobs } from '../job-list/read.ts'
 import { isDue } from './due.ts'
-import { endLease, keepLease, type Lease, takeLease } from './leases.ts'
+import { endLease, keepLease, LEASE_SECONDS, type Lease, takeLease } from './leases.ts'
 import { postNew } from './post-new.ts'
 import { findFeed } from './queries.ts'
 import { record } from './record.ts'
@@ -27,15 +28,11 @@ export type Result =
  */
 export async function run(deps: Deps, asked: Asked, stop: AbortSignal): Promise<Result> {
   const { db, bus, now } = deps
-  const { org_id, key, if_due } = asked
+  const { org_id, if_due } = asked
   if (!(await activeOrg(bus, org_id))) return { outcome: 'not_taken' }
   const isWanted = (feed: FeedRow) => !if_due || isDue(feed, now())
-  const lease = await takeLease(db, org_id, key)
-  if (!lease) {
-    const feed = await findFeed(db, org_id, key)
-    if (feed && isWanted(feed)) throw inHand(key)
-    return { outcome: 'not_taken' }
-  }
+  const lease = await leaseInTurn(db, asked, { isWanted, stop })
+  if (!lease) return { outcome: 'not_taken' }
   if (!isWanted(lease)) {
     await db.transaction().execute((trx) => endLease(trx, lease, {}))
     return { outcome: 'not_taken' }
@@ -43,6 +40,27 @@ export async function run(deps: Deps, asked: Asked, stop: AbortSignal): Promise<
   using kept = keepLease(db, lease)
   const signal = AbortSignal.any([stop, kept.signal])
   return runLeased(deps, { lease, postExisting: asked.post_existing, stop, signal })
+}
+
+/** A run that ended with its process is outlasted in line: coming back later would take far longer. */
+const IN_LINE_MS = LEASE_SECONDS * 1000 + 1_000
+const LOOK_AGAIN_MS = 250
+
+/** Nothing where the feed is gone or not wanted. Throws `feed.in_hand` where another run has it for long. */
+async function leaseInTurn(
+  db: Deps['db'],
+  { org_id, key }: Asked,
+  { isWanted, stop }: { isWanted: (feed: FeedRow) => boolean; stop: AbortSignal },
+): Promise<Lease | undefined> {
+  const deadline = performance.now() + IN_LINE_MS
+  for (;;) {
+    const lease = await takeLease(db, org_id, key)
+    if (lease) return lease
+    const feed = await findFeed(db, org_id, key)
+    if (!feed || !isWanted(feed)) return undefined
+    if (stop.aborted || performance.now() > deadline) throw inHand(key)
+    await wait(LOOK_AGAIN_MS, undefined, { signal: stop }).catch(() => {}) // only ever an abort
+  }
 }
 
 interface Running {

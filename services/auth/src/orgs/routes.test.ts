@@ -4,6 +4,7 @@ import { answer, ask } from '@guildhall/bus/calls'
 import { busAs } from '@guildhall/bus/testing'
 import { findKnowledgeSettings } from '@guildhall/contracts/knowledge-settings'
 import { type ModuleName, moduleNames } from '@guildhall/contracts/names'
+import { findResolved } from '@guildhall/contracts/notifications'
 import {
   createOrg,
   findOrg,
@@ -20,7 +21,7 @@ import { officer, signedIn, type TestAuth, testAuth } from '../testing.ts'
 async function busOf(
   t: Parameters<typeof busAs>[0],
   { settings }: TestAuth,
-  peer: 'operator' | 'gateway' | 'knowledge',
+  peer: 'operator' | 'gateway' | 'knowledge' | 'ops',
 ) {
   const bus = await busAs(t, { url: settings.NATS_URL, peer })
   return bus
@@ -81,7 +82,7 @@ test('name and description change alone or together', async (t) => {
     assert.equal((await client.call(putOrgSettings, { params, body })).status, 400)
 })
 
-test('an org is shown with what knowledge keeps for it, and without that while knowledge does not answer', async (t) => {
+test('an org is shown with what knowledge and the dashboard keep for it, and without that while they do not answer', async (t) => {
   const auth = await testAuth(t)
   const client = auth.as({ caller: officer(), org: auth.org })
   const config = async () => {
@@ -98,6 +99,11 @@ test('an org is shown with what knowledge keeps for it, and without that while k
   })
   await knowledge.nats.flush()
   assert.deepEqual([await config(), asked], [{ knowledge: { top_k: 3 } }, [auth.org.id]])
+  const ops = await busOf(t, auth, 'ops')
+  answer(ops, findResolved, async ({ org_id }) => ({ ids: [`seen by ${org_id}`] }))
+  await ops.nats.flush()
+  const dashboard = { resolved: [`seen by ${auth.org.id}`] }
+  assert.deepEqual(await config(), { knowledge: { top_k: 3 }, dashboard })
 })
 
 test('of ten officers who each switch off another module at once all are heard', async (t) => {

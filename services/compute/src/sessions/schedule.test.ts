@@ -213,4 +213,7 @@ test('a session that is backwards, too long, over or without a zone is refused',
     const reply = await compute.as(officer()).call(planPodSession, { ...at(id), body })
     assert.equal(reply.status, 400, start_at)
   }
+  const body = { start_at: when(10), stop_at: when(10 + 24 * 60) }
+  const longest = await compute.as(officer()).call(planPodSession, { ...at(id), body })
+  assert.equal(longest.status, 201, JSON.stringify(longest.body))
 })

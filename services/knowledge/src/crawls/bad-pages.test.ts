@@ -171,3 +171,19 @@ test('the networks that the operator blocks are refused although they are public
   assert.match(source.crawl?.last_error ?? '', /own\.test is not on the public internet$/)
   assert.doesNotMatch(source.crawl?.last_error ?? '', /192/)
 })
+
+test('a page of 10 MB is read, and one byte more is not', async (t) => {
+  const { site, put, crawled } = await crawling(t)
+  const most = 10 * 1024 * 1024
+  for (const [path, bytes] of [
+    ['/most', most],
+    ['/more', most + 1],
+  ] as const)
+    site.pages.set(path, says('word'.padEnd(bytes), { 'content-type': 'text/plain' }))
+  await put({ url: site.at('/most') })
+  assert.equal((await crawled()).outcome, 'changed')
+  await put({ url: site.at('/more') })
+  const { outcome, source } = await crawled(true)
+  assert.equal(outcome, 'failed')
+  assert.match(source.crawl?.last_error ?? '', /more than 10485760 bytes/)
+})

@@ -43,6 +43,8 @@ test('a definition is checked, belongs to the org, and only publishers make it p
   const refused = await put({ public: true })
   assert.ok(refused.status === 403 && refused.body.code === 'source.not_publisher')
   assert.deepEqual(await db.selectFrom('sources').selectAll().execute(), [])
+  for (const fetch_every_hours of [1, 720])
+    assert.ok((await put({ fetch_every_hours }, 4)).status < 300, `${fetch_every_hours}`)
   publishers.add(2)
   const open = await as(member(2, { publisher: true })).call(putCrawl, {
     params: { key: 'a' },

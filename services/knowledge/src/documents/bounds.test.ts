@@ -21,6 +21,7 @@ const padded = (name: string, bytes: number) => file(name, 'word'.padEnd(bytes))
 
 test('1 to 20 files are taken, none and 21 are not', async (t) => {
   const { as } = await testKnowledge(t)
+  assert.equal(MOST_UPLOAD_FILES, 20)
   const files = Array.from({ length: MOST_UPLOAD_FILES + 1 }, (_, n) => file(`${n}.txt`, `${n}`))
   assert.equal((await send(as(officer(1)), [])).status, 400)
   const all = await send(as(officer(1)), files.slice(1))
@@ -30,6 +31,8 @@ test('1 to 20 files are taken, none and 21 are not', async (t) => {
 
 test('a file may have 10 MB and all together 25 MB, not a byte more', async (t) => {
   const { as } = await testKnowledge(t)
+  const mebibyte = 1024 * 1024
+  assert.deepEqual([MOST_UPLOAD_FILE_BYTES, MOST_UPLOAD_BYTES], [10 * mebibyte, 25 * mebibyte])
   const most = padded('a.txt', MOST_UPLOAD_FILE_BYTES)
   const third = MOST_UPLOAD_BYTES - 2 * MOST_UPLOAD_FILE_BYTES
   const within = await send(as(officer(1)), [

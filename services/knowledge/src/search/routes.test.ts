@@ -107,6 +107,7 @@ test('eight results come where nobody says how many, and limits are kept', async
   await alpha.call(putSource, { params: { key: 'a' }, body: body(...many) })
   assert.equal((await contents(alpha)).length, 8)
   assert.equal((await contents(alpha, { top_k: 50 })).length, 50)
+  assert.equal((await contents(alpha, { top_k: 1, window: 5 })).length, 1)
   for (const asked of [{ top_k: 51 }, { top_k: 0 }, { window: 6 }, { query: ' ' }])
     assert.equal((await alpha.call(search, { body: searchBody(asked) })).status, 400)
 })

@@ -31,7 +31,9 @@ async function setUp(t: TestContext) {
   const [open, hidden] = [repoOf('club/site'), repoOf('club/secret', true)]
   sandbox.world.repos.push(open, hidden)
   const { codeHost } = sandbox.world.keys
+  const clock = { ahead: 0 }
   const ops = await testOps(t, {
+    now: () => new Date(Date.now() + clock.ahead),
     env: {
       CODEHOST_API_URL: sandbox.codeHostUrl,
       CODEHOST_TOKEN: codeHost, // sees private ones too
@@ -49,11 +51,11 @@ async function setUp(t: TestContext) {
     assert.ok(reply.status === 200, JSON.stringify(reply.body))
     return reply.body.repos
   }
-  return { put, ci, open }
+  return { put, ci, open, clock }
 }
 
 test('each listed repository shows its latest runs, and is asked about once in 120 seconds', async (t) => {
-  const { put, ci, open } = await setUp(t)
+  const { put, ci, open, clock } = await setUp(t)
   assert.deepEqual(await ci(), [])
   assert.deepEqual((await put(['club/site'])).body, { repos: ['club/site'] })
   const shown = {
@@ -62,7 +64,12 @@ test('each listed repository shows its latest runs, and is asked about once in 1
   }
   for (const _ of [1, 2])
     assert.deepEqual(await ci(), [{ repo: 'club/site', runs: [shown], error: null }])
+  clock.ahead = 110_000
+  await ci()
   assert.equal(open.runsAsked, 1)
+  clock.ahead = 121_000
+  await ci()
+  assert.equal(open.runsAsked, 2)
 })
 
 test("a private repository shows its runs to the org whose own token reads it, and never by the deployment's", async (t) => {

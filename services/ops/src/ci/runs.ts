@@ -19,10 +19,11 @@ export interface Ci {
 }
 
 /** Each org has its own answers, since each asks with its own token. */
-export function createCi(bus: Bus, settings: CodeHostSettings): Ci {
+export function createCi(bus: Bus, settings: CodeHostSettings, now: () => Date): Ci {
   const known = new LRUCache<string, RepoCi>({
     max: REPOS_KEPT,
     ttl: CI_KEPT_SECONDS * 1000,
+    perf: { now: () => now().getTime() },
     async fetchMethod(key) {
       const [org, repo = ''] = key.split(' ')
       return readCi(bus, settings, Number(org), repo)

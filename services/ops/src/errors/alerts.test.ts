@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { answer } from '@guildhall/bus/calls'
 import { busAs } from '@guildhall/bus/testing'
@@ -6,10 +7,10 @@ import { findOrg } from '@guildhall/contracts/orgs'
 import { findSecrets } from '@guildhall/contracts/secrets'
 import { testSandbox } from '@guildhall/sandbox/testing'
 import type { ChatWebhook } from '@guildhall/sandbox/world'
-import { until } from '@guildhall/service/testing'
+import { cleanUp, until } from '@guildhall/service/testing'
 import { sql } from 'kysely'
 import { testOps } from '../testing.ts'
-import { MESSAGES_PER_HOUR } from './budget.ts'
+import { hourly, MESSAGES_PER_HOUR } from './budget.ts'
 import { storeError } from './store.ts'
 import { event } from './testing.ts'
 
@@ -82,6 +83,35 @@ test('an error that comes back after it was resolved is told again', async (t) =
     assert.match(textsOf(hook)[1] ?? '', /^\*\*An error came back\*\*/)
 })
 
+test('thirty messages pass in an hour, and one more when the first is an hour old', () => {
+  let at = Date.UTC(2031, 0, 1)
+  const budget = hourly(() => new Date(at))
+  const taken = () => Array.from({ length: 40 }, () => budget.take()).filter(Boolean).length
+  assert.ok(budget.take())
+  at += 1_000
+  assert.equal(taken(), 29)
+  at += 3_598_999
+  assert.deepEqual([budget.room(), budget.take()], [false, false])
+  at += 1
+  assert.deepEqual([budget.room(), taken()], [true, 1])
+  at += 1_000
+  assert.equal(taken(), 29)
+})
+
+test('the messages of an org and those of the deployment count together', async (t) => {
+  const { db, own, ofOrg, store, clock, left } = await setUp(t)
+  for (let n = 0; n < 16; n++) await store({ kind: `K${'x'.repeat(n)}` })
+  const heldOf = () =>
+    db.selectFrom('error_alerts').select('target').where('held', '=', true).execute()
+  await until(async () => (await heldOf()).length === 2 && (await left()) === 2)
+  assert.equal(own.messages.length + ofOrg.messages.length, 30)
+  assert.ok(own.messages.length >= 14 && ofOrg.messages.length >= 14)
+  clock.ahead += 3_600_000
+  await until(async () => (await left()) === 0)
+  const told = [...textsOf(own), ...textsOf(ofOrg)].join()
+  assert.match(told, /more errors?\*\*/)
+})
+
 test('of more than an hour may have the rest is counted and told once there is room', async (t) => {
   const { db, own, store, clock, left } = await setUp(t)
   const errors = MESSAGES_PER_HOUR + 7
@@ -117,4 +147,27 @@ test('what the channel does not take now comes later, and what it never takes is
   assert.ok(
     !JSON.stringify(await db.selectFrom('error_groups').selectAll().execute()).includes(TOKEN),
   )
+})
+
+test("an org's webhook leads to a named origin or to https on the public internet, and nowhere else", async (t) => {
+  const { own, ofOrg, secrets, store, sent } = await setUp(t)
+  const here = new URL(String(secrets[1]))
+  secrets[1] = `http://localhost:${here.port}${here.pathname}`
+  await store({ kind: 'Named' })
+  await sent()
+  assert.deepEqual([own.messages.length, ofOrg.asked], [1, 0])
+
+  let connections = 0
+  const inside = createServer((socket) => {
+    connections += 1
+    socket.destroy()
+  })
+  await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve))
+  cleanUp(t, async () => inside.close())
+  secrets[1] = `https://127.0.0.1:${(inside.address() as { port: number }).port}/hook`
+  await store({ kind: 'Inside', org_id: 1 })
+  await until(() => own.messages.length === 2)
+  await store({ kind: 'After', org_id: null })
+  await until(() => own.messages.length === 3)
+  assert.equal(connections, 0)
 })

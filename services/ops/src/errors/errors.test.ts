@@ -129,6 +129,10 @@ test('a place is the first line of a stack that is ours', () => {
     firstFrameOfOurs('at x (/tmp/a.ts:1:2)\n at y (/a/libs/bus/src/b.ts:3:4)'),
     'libs/bus/src/b.ts:3',
   )
+  assert.equal(
+    firstFrameOfOurs('at x (/srv/node_modules/z/libs/core.ts:1:2)\n at y (/a/libs/b.ts:3:4)'),
+    'libs/b.ts:3',
+  )
   assert.equal(firstFrameOfOurs('Error: libs/ are fine\n at node:fs:1:2'), null)
   assert.equal(firstFrameOfOurs(null), null)
 })

@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { answer } from '@guildhall/bus/calls'
+import { answer, ask } from '@guildhall/bus/calls'
+import { busAs } from '@guildhall/bus/testing'
+import type { Service } from '@guildhall/contracts/names'
 import {
+  findResolved,
+  forgetMended,
   listNotifications,
+  MOST_PROBLEMS,
   type Problem,
   reopenNotifications,
   resolveNotifications,
   tellProblems,
 } from '@guildhall/contracts/notifications'
-import { listOrgAudit } from '@guildhall/contracts/ops'
+import { findJobRun, listOrgAudit, startJob } from '@guildhall/contracts/ops'
+import { newId } from '@guildhall/service/id'
 import { until } from '@guildhall/service/testing'
 import { officerOf, opsWith, params } from '../testing-services.ts'
 
@@ -20,7 +26,7 @@ const feed = (key: string, message: string, at = '2031-01-01T00:00:00Z'): Proble
 })
 
 async function setUp(t: TestContext) {
-  const ops = await opsWith(t, 'alerts')
+  const ops = await opsWith(t, 'alerts', 'compute', 'knowledge', 'calendar')
   const told = { problems: [feed('a', 'No list'), feed('b', 'No hook', '2031-01-02T00:00:00Z')] }
   answer(ops.bus('alerts'), tellProblems('alerts'), async () => told)
   await ops.heard()
@@ -39,7 +45,19 @@ async function setUp(t: TestContext) {
     (await ops.officer.call(resolveNotifications, { params, body: { ids } })).body
   const reopen = async (...ids: string[]) =>
     (await ops.officer.call(reopenNotifications, { params, body: { ids } })).body
-  return { ...ops, told, list, keys, idOf, resolve, reopen }
+  /** From now on these services answer that all is well. */
+  const tell = async (...services: Service[]) => {
+    for (const one of services)
+      answer(ops.bus(one), tellProblems(one), async () => ({ problems: [] }))
+    await ops.heard()
+  }
+  const operator = await busAs(t, { url: ops.settings.NATS_URL, peer: 'operator' })
+  const forget = async () => {
+    const id = newId()
+    await ask(operator, startJob('ops'), { id, job: forgetMended.name, args: {} })
+    await until(async () => (await ask(operator, findJobRun('ops'), { id })).run?.state === 'done')
+  }
+  return { ...ops, told, list, keys, idOf, resolve, reopen, tell, forget }
 }
 
 test('what failed stands in the list, the latest first, with the services that did not tell', async (t) => {
@@ -73,6 +91,39 @@ test('a changed message opens again, and one that was only seen later does not',
   await resolve(await idOf('a'), await idOf('b'))
   told.problems = [feed('a', 'No list', '2031-02-01T00:00:00Z'), feed('b', 'Refused')]
   assert.deepEqual(await keys('open'), ['b'])
+})
+
+test('what was resolved opens again when it comes back after it was mended', async (t) => {
+  const { told, keys, idOf, resolve, tell, forget, as, settings } = await setUp(t)
+  await tell('compute', 'knowledge', 'calendar')
+  await resolve(await idOf('a'), await idOf('b'))
+  await as(officerOf(2)).call(resolveNotifications, { params, body: { ids: [await idOf('b')] } })
+  await forget()
+  assert.deepEqual(await keys('open'), [])
+
+  const [a, b] = told.problems
+  assert.ok(a && b)
+  told.problems = [b]
+  await forget()
+  told.problems = [a, b]
+  assert.deepEqual([await keys('open'), await keys('resolved')], [['a'], ['b']])
+  assert.deepEqual(await keys('resolved', 2), ['b'])
+  const auth = await busAs(t, { url: settings.NATS_URL, peer: 'auth' })
+  assert.deepEqual(await ask(auth, findResolved, { org_id: 1 }), { ids: [await idOf('b')] })
+})
+
+test('nothing is forgotten while a service is silent, or tells only the first of many', async (t) => {
+  const { told, keys, idOf, resolve, tell, forget } = await setUp(t)
+  const before = told.problems
+  await tell('compute', 'knowledge')
+  await resolve(await idOf('a'))
+  told.problems = []
+  await forget()
+  await tell('calendar')
+  told.problems = Array.from({ length: MOST_PROBLEMS }, (_, n) => feed(`other${n}`, 'No list'))
+  await forget()
+  told.problems = before
+  assert.deepEqual(await keys('resolved'), ['a'])
 })
 
 test('ids that nobody tells of are not kept', async (t) => {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Db, Trx } from '../db.ts'
 
 export const resolvedOf = (db: Db, orgId: number) =>
@@ -5,6 +6,7 @@ export const resolvedOf = (db: Db, orgId: number) =>
     .selectFrom('resolved_notifications')
     .select(['id', 'resolved_at', 'resolved_by'])
     .where('org_id', '=', orgId)
+    .orderBy('id')
     .execute()
 
 /** Notes who has seen to them first, and answers how many nobody had. */
@@ -20,6 +22,25 @@ export async function insertResolved(
     .returning('id')
     .execute()
   return added.length
+}
+
+/** The orgs whose officers have seen to something. */
+export async function orgsWithResolved(db: Db): Promise<number[]> {
+  const rows = await db.selectFrom('resolved_notifications').select('org_id').distinct().execute()
+  return rows.map(({ org_id }) => org_id)
+}
+
+/** Forgets what was resolved before an instant and is not among those that are still told of. */
+export async function deleteMended(
+  db: Db,
+  { org_id, told, before }: { org_id: number; told: string[]; before: Date },
+) {
+  await db
+    .deleteFrom('resolved_notifications')
+    .where('org_id', '=', org_id)
+    .where('resolved_at', '<', before)
+    .where(sql<boolean>`id <> all(${told}::text[])`)
+    .execute()
 }
 
 export async function deleteResolved(trx: Trx, orgId: number, ids: string[]): Promise<number> {

@@ -7,6 +7,7 @@ import {
   sectionOwners,
   tellSections,
 } from '@guildhall/contracts/dashboard'
+import { listJobRuns } from '@guildhall/contracts/job-runs'
 import { tellProblems } from '@guildhall/contracts/notifications'
 import { newId } from '@guildhall/service/id'
 import { storeAudit } from '../audit/store.ts'
@@ -95,4 +96,24 @@ test('activity pages through the audit lines of the org alone', async (t) => {
   const seen = [...first, ...second]
   assert.equal(end, null)
   assert.deepEqual(seen, ['auth.e.f', 'auth.c.d', 'auth.a.b'])
+})
+
+test('a tool sees activity and jobs with the scope activity:read alone', async (t) => {
+  const { bus, heard, as, db } = await opsWith(t, 'alerts')
+  const run = { id: newId(), job: 'alerts.run_feed', state: 'done' as const, attempts: 1 }
+  const times = { queued_at: new Date().toISOString(), started_at: null, finished_at: null }
+  answer(bus('alerts'), listJobRuns('alerts'), async () => ({
+    runs: [{ ...run, ...times, error: null, result: null }],
+  }))
+  await heard()
+  await storeAudit(db, line(1, 'auth.org.created'))
+  const seen = async (...scopes: string[]) => {
+    const token = { token_id: 't', token_kind: 'agent' as const, name: 'a', tool: 'org.overview' }
+    const caller = { ...token, kind: 'machine' as const, scopes }
+    const reply = await as({ ...officerOf(1), caller }).call(getOverview, { params })
+    assert.ok(reply.status === 200, JSON.stringify(reply.body))
+    return [reply.body.activity.length, reply.body.jobs.length]
+  }
+  assert.deepEqual(await seen('org:read'), [0, 0])
+  assert.deepEqual(await seen('org:read', 'activity:read'), [1, 1])
 })

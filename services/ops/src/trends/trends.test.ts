@@ -38,7 +38,9 @@ test('a series has one value for each UTC day up to today, and zero where nothin
   await heard()
   await storeAudit(db, line(ago(1)))
   await storeAudit(db, line(ago(1), { status: 403 }))
-  await storeAudit(db, line(ago(8)))
+  const first = Date.parse(`${dateOf(ago(6))}T00:00:00Z`)
+  await storeAudit(db, line(new Date(first)))
+  await storeAudit(db, line(new Date(first - 1)))
   await storeAudit(db, line(ago(0), { org_id: 2 }))
 
   const officer = as(officerOf(1, ['points', 'alerts']))
@@ -55,7 +57,7 @@ test('a series has one value for each UTC day up to today, and zero where nothin
   assert.deepEqual(
     series.map(({ key, total, failed }) => [key, total, failed]),
     [
-      ['actions', 2, 1],
+      ['actions', 3, 1],
       ['jobs', 5, 2],
       ['points', 12.5, 0],
     ],
