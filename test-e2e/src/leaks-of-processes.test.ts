@@ -31,7 +31,7 @@ const DEPLOYMENT = {
   NOTES_API_KEY: 'notes-key-of-the-deployment',
   RENDERER_API_KEY: 'renderer-key-of-the-deployment',
   ERROR_WEBHOOK_URL: 'https://127.0.0.1:9/api/webhooks/1/secret-path-of-the-deployment',
-  TRACKER_DSN: 'https://secret-user-of-the-tracker@127.0.0.1:9/1',
+  TRACKER_DSN: 'https://secretuserofthetracker@127.0.0.1:9/1',
 }
 
 /** Everybody writes at every service of the processes: members buy, agents remember, tools are used, feeds post. */

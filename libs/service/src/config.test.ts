@@ -41,6 +41,7 @@ test('settings that are left out have their defaults', () => {
     GIT_COMMIT_HASH: 'unknown',
     TRACKER_LOGS_LEVEL: 'WARNING',
     TRACKER_TRACES_SAMPLE_RATE: 0.1,
+    TRACKER_PROFILES_SAMPLE_RATE: 0,
     TRACKER_ENVIRONMENT: 'production',
     TEST_PORT: 4000,
   })
@@ -54,6 +55,13 @@ test('every fault is told at once, with what the setting is for', () => {
   assert.match(said, /openssl rand -hex 32/)
   assert.match(said, /"debug"\|"info"/)
   assert.match(said, /Where the test listens/)
+})
+
+test('a DSN that the tracker would not take is refused', () => {
+  const dsn = (TRACKER_DSN: string) => readSettings(Settings, { ...good, TRACKER_DSN })
+  for (const one of ['https://key@host/1', 'http://key@[::1]:9/at/2']) assert.ok(dsn(one))
+  for (const one of ['https://host/1', 'https://ke-y@host/1', 'https://key@host/', 'key@host/1'])
+    assert.throws(() => dsn(one), /TRACKER_DSN: needs https/)
 })
 
 test('a faulty secret is never repeated', () => {

@@ -66,7 +66,12 @@ const Share = z.coerce.number<string>().min(0).max(1)
 /** An external error tracker that speaks the protocol of Sentry. */
 export const trackerSettings = {
   GIT_COMMIT_HASH: z.string().default('unknown').describe('Commit of the build, shown by /health'),
-  TRACKER_DSN: WebUrl.optional().describe('Error tracker: https://<key>@<host>/<project>'),
+  TRACKER_DSN: z
+    .string()
+    // what is none the tracker's client would print, key and all
+    .regex(/^https?:\/\/\w+@[^/@\s]+\/(\S+\/)?\d+$/, 'needs https://<key>@<host>/<project>')
+    .optional()
+    .describe('Error tracker: https://<key>@<host>/<project>'),
   TRACKER_LOGS_LEVEL: z
     .enum(['DEBUG', 'INFO', 'WARNING', 'ERROR', 'FATAL'])
     .default('WARNING')

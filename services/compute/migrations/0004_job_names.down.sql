@@ -1,1 +1,1 @@
-update job_runs set job = 'compute.check_deployments' where job = 'apps.check_deployments';
+-- The runs keep their name: the revision before only lists them.

@@ -1,1 +1,1 @@
-update job_runs set job = 'knowledge.crawl' where job = 'knowledge.crawl_source';
+-- The runs keep their name: the revision before only lists them.

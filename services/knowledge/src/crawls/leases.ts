@@ -4,8 +4,8 @@ import { sql } from 'kysely'
 import type { Db, Trx } from '../db.ts'
 
 /** Longer than a renewal that is late; one that ended with its process keeps the source no longer. */
-const LEASE_SECONDS = 60
-const RENEW_MS = 15_000
+const LEASE_SECONDS = 15
+const RENEW_MS = 5_000
 
 export type Lease = NonNullable<Awaited<ReturnType<typeof takeLease>>>
 const UNTIL = sql<Date>`now() + make_interval(secs => ${LEASE_SECONDS})`
