@@ -84,7 +84,7 @@ test('calendars are synced by the cron text of the deployment, and without one o
 
 async function prune(t: TestContext) {
   const ops = await testOps(t)
-  const [handler] = jobHandlers(ops as never)
+  const handler = jobHandlers(ops as never).find(({ job }) => job === pruneJobs.ops)
   const context = { run_id: newId(), log: {} as never, signal: new AbortController().signal }
   return { ...ops, run: () => handler?.run({} as never, context) }
 }
