@@ -1,6 +1,7 @@
 import { durableOfJob, type Job, ownerOfJob, subjectOfJob } from '@guildhall/contracts/job'
 import type { Service } from '@guildhall/contracts/names'
 import { findJobRun, type JobRun, jobStarted, startJob } from '@guildhall/contracts/ops'
+import { deleteOld } from '@guildhall/db/delete-old'
 import type { Db, Trx } from '@guildhall/db/open'
 import { AppError, isDatabaseAway, mayGetBetter } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
@@ -254,9 +255,8 @@ const KEEP_RUNS_DAYS = 30
 /** Deletes sent outbox rows and idempotency keys after a day, and finished runs after a month. */
 export async function pruneBus<T extends BusTables>(database: Db<T>) {
   const db = database as unknown as Db<BusTables>
-  await sql`delete from outbox where sent_at < now() - interval '1 day'`.execute(db)
-  await sql`delete from idempotency_keys where created_at < now() - interval '1 day'`.execute(db)
-  await sql`delete from job_runs where finished_at < now() - make_interval(days => ${KEEP_RUNS_DAYS})`.execute(
-    db,
-  )
+  await deleteOld(db, 'outbox', sql`sent_at < now() - interval '1 day'`)
+  await deleteOld(db, 'idempotency_keys', sql`created_at < now() - interval '1 day'`)
+  const runs = sql`finished_at < now() - make_interval(days => ${KEEP_RUNS_DAYS})`
+  await deleteOld(db, 'job_runs', runs)
 }

@@ -70,6 +70,18 @@ test('an error is written with its code, its stack and its cause', () => {
   assert.match(String(err.stack), /log\.test\.ts[\s\S]*caused by: Error: reset/)
 })
 
+test('what clients and Postgres hang on an error stays out of a line', () => {
+  const { log, text } = captured()
+  const detail = 'Key (email)=(milo@example.org) already exists.'
+  const request = { headers: { Authorization: 'Bearer hunter2' }, config: { api_key: 'hunter2' } }
+  log.error(
+    { err: Object.assign(new Error('refused'), { code: '23505', detail, ...request }) },
+    'x',
+  )
+  assert.match(text.join(), /"code":"23505"/)
+  assert.doesNotMatch(text.join(), /milo@example.org|hunter2/)
+})
+
 test('lines at error or above go to the errors too, and no others', () => {
   const errors: string[] = []
   const { log, text } = captured({ errors: { write: (line: string) => void errors.push(line) } })

@@ -47,12 +47,25 @@ export function createLog(
       level,
       base: { logger: name },
       redact,
+      serializers: { err: shownError },
       mixin: traceFields,
       formatters: { level: (label) => ({ level: label.toUpperCase() }) },
       timestamp: () => stdTimeFunctions.isoTime().replace('"time"', '"ts"'),
     },
     streams.length > 1 ? multistream(streams) : lines,
   )
+}
+
+/**
+ * What a line tells of an error. Clients and Postgres hang more on theirs: requests with their headers, rows with their
+ * values.
+ */
+function shownError(error: unknown) {
+  if (!(error instanceof Error)) return error
+  const { type, message, stack, aggregateErrors } = pino.stdSerializers.err(error)
+  const { code, kind } = error as { code?: unknown; kind?: unknown }
+  const of = aggregateErrors?.map((one: Error) => ({ type: one.name, message: one.message }))
+  return { type, message, stack, code, kind, aggregateErrors: of }
 }
 
 /** All lines of one request, of its calls and of its jobs have the same `trace_id`. */

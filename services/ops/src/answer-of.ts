@@ -4,7 +4,7 @@ import { AppError } from '@guildhall/service/errors'
 import type { z } from 'zod'
 import type { Deps } from './deps.ts'
 
-/** What a service answers within two seconds; nothing where it does not, or says that it cannot. */
+/** What a service answers within two seconds; nothing where it does not, says that it cannot, or answers what is no answer. */
 export async function answerOf<C extends Call>(
   { bus, log }: Pick<Deps, 'bus' | 'log'>,
   call: C,
@@ -13,8 +13,8 @@ export async function answerOf<C extends Call>(
   try {
     return await ask(bus, call, args)
   } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    log.warn({ err: error, call: call.name, asked: call.service }, 'A service does not answer')
+    const level = error instanceof AppError ? 'warn' : 'error'
+    log[level]({ err: error, call: call.name, asked: call.service }, 'A service does not answer')
     return undefined
   }
 }

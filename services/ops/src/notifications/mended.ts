@@ -8,16 +8,12 @@ import { idOf } from './rules.ts'
 export async function forgetMendedOf(deps: Deps) {
   for (const org_id of await orgsWithResolved(deps.db)) {
     const before = deps.now()
-    const told = await problemIdsOf(deps, org_id)
-    if (told) await deleteMended(deps.db, { org_id, told, before })
+    const answers = await Promise.all(
+      problemServices.map((service) => answerOf(deps, tellProblems(service), { org_id })),
+    )
+    const problems = answers.flatMap((one) => one?.problems ?? [])
+    if (answers.includes(undefined)) return // it is silent for the next org too; the next run looks again
+    if (answers.some((one) => one?.problems.length === MOST_PROBLEMS)) continue // only the first of many
+    await deleteMended(deps.db, { org_id, told: problems.map(idOf), before })
   }
-}
-
-/** The ids of all that does not work; nothing where a service does not answer, or tells only the first of many. */
-async function problemIdsOf(deps: Deps, org_id: number): Promise<string[] | undefined> {
-  const told = await Promise.all(
-    problemServices.map((service) => answerOf(deps, tellProblems(service), { org_id })),
-  )
-  const whole = told.every((one) => one && one.problems.length < MOST_PROBLEMS)
-  return whole ? told.flatMap((one) => one?.problems ?? []).map(idOf) : undefined
 }

@@ -21,23 +21,30 @@ export const jobsBy = ({ CALENDAR_SYNC_CRON: cron }: Pick<Config, 'CALENDAR_SYNC
  */
 export async function keepTicking(deps: Deps, scheduled: Job[], signal: AbortSignal) {
   const { now } = deps
+  const seen: Seen = new Map()
   while (!signal.aborted) {
-    await startDue(deps, now(), scheduled)
+    await startDue(deps, now(), scheduled, seen)
     await wait(LOOK_MS, undefined, { signal }).catch(() => {})
   }
 }
+
+/** The tick of each job that was started last, here or elsewhere, so that the database is not asked each second. */
+type Seen = Map<string, number>
 
 /** Starts what is due at `at` and was not started yet; answers the names. One that fails stops no other. */
 export async function startDue(
   { db, log }: Pick<Deps, 'db' | 'log'>,
   at: Date,
   scheduled: Job[] = jobs,
+  seen: Seen = new Map(),
 ): Promise<string[]> {
   const started = []
   for (const job of scheduled) {
     try {
       const due = lastDue(job, at)
-      if (due && (await startTick({ db }, job, due))) started.push(job.name)
+      if (!due || seen.get(job.name) === due.getTime()) continue
+      if (await startTick({ db }, job, due)) started.push(job.name)
+      seen.set(job.name, due.getTime())
     } catch (error) {
       const level = isDatabaseAway(error) ? 'warn' : 'error'
       log[level]({ err: error, job: job.name }, 'A scheduled job could not be started')
