@@ -76,7 +76,7 @@ export async function testKnowledge(
     return until(async () => {
       const { run: found } = await ask(bus, findJobRun('knowledge'), { id })
       return found?.finished_at ? found : undefined
-    }, 20_000)
+    }, 60_000)
   }
   return { as, db, bus, settings, url: knowledge.url, stop, run, ...outside }
 }
