@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { answer, ask } from '@guildhall/bus/calls'
 import { busAs } from '@guildhall/bus/testing'
+import { getOverview } from '@guildhall/contracts/dashboard'
 import type { Service } from '@guildhall/contracts/names'
 import {
   findResolved,
@@ -74,6 +75,12 @@ test('a resolved notification is closed for its org until somebody reopens it', 
   assert.deepEqual(await resolve(id), { resolved: 0 })
   assert.deepEqual([await keys('open'), await keys('resolved')], [['b'], ['a']])
   assert.deepEqual(await keys('open', 2), ['b', 'a'])
+  const overview = await officer.call(getOverview, { params })
+  assert.ok(overview.status === 200)
+  assert.deepEqual(
+    overview.body.problems.map(({ key }) => key),
+    ['b'],
+  )
   const [closed] = (await list('resolved')).notifications
   assert.equal(closed?.resolved_by, '12345')
   assert.deepEqual(await reopen(id), { reopened: 1 })
