@@ -15,6 +15,8 @@ test('settings that nobody reads are named, with what may have been meant; the r
     ACCESS_ENFORCED: 'true',
     KNOWLEDGE_NOTHING: '1',
     STORE_UNSET: '',
+    MCP_TIMEOUT: '1',
+    AGENT_TOOLSDIRECTORY: '/opt',
   }
   assert.deepEqual(unknownSettings(env), [
     'ACCESS_ENFORCED is read by nobody: is ACCESS_ENFORCE meant?',

@@ -15,16 +15,16 @@ const known = new Set([
   ...OWN,
   ...Object.values(schemas).flatMap(({ shape }) => Object.keys(shape)),
 ])
-/** Names that begin so are meant for nobody else. */
+/** Names that begin so are meant for nobody else; `MCP_` or `AUTH_` may be another program's. */
 const PREFIXES = [
   'GUILDHALL_',
   'RATE_',
   'IDP_',
   'PODHOST_',
   'CODEHOST_',
-  'AGENT_',
   'TRACKER_',
-  ...services.map((service) => `${service.toUpperCase()}_`),
+  'KNOWLEDGE_',
+  'COMPUTE_',
 ]
 /** A slip of the pen: so many letters too few, too many or other ones. */
 const MOST_SLIPS = 2

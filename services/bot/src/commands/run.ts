@@ -39,7 +39,8 @@ export const run: Record<CommandName, (asked: Asked) => Promise<string>> = {
   },
 
   async ask({ options, find }) {
-    const query = options.getString(QUESTION, true)
+    const query = options.getString(QUESTION, true).trim()
+    if (query === '') return 'Type what you want to know after /ask.'
     const { answer } = await find(botCommands.ask, { query, top_k: MOST_PASSAGES })
     return showPassages(answer.results)
   },

@@ -157,6 +157,14 @@ test('what was claimed by a process that ended is taken up, what it may have pos
   assert.match((await last(club))?.error ?? '', /may or may not stand in the channel/)
 })
 
+test('another time zone begins with the next time there', async (t) => {
+  const club = await testPosts(t)
+  await schedule(club)
+  assert.equal((await put(club, { ...wanted, time_zone: 'Africa/Abidjan' })).status, 200)
+  assert.equal((await club.run()).posted, 0)
+  assert.equal(await last(club), null)
+})
+
 test('a day that was missed is noted', async (t) => {
   const club = await testPosts(t)
   await schedule(club)

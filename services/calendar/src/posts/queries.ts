@@ -16,7 +16,9 @@ export function putPostSettings(trx: Trx, org_id: number, wanted: WantedPost, no
   const { time_zone, ...rest } = wanted
   const row = { ...rest, changed_at: now }
   // another channel alone lets today's post, which was refused, still go out
-  const since = sql<Date>`case when post_settings.events_post_at is distinct from excluded.events_post_at
+  const zone = time_zone === undefined ? sql`post_settings.time_zone` : sql`excluded.time_zone`
+  const since = sql<Date>`case when (post_settings.events_post_at, post_settings.time_zone)
+    is distinct from (excluded.events_post_at, ${zone})
     then excluded.changed_at else post_settings.changed_at end`
   return trx
     .insertInto('post_settings')
