@@ -29,7 +29,15 @@ const feed = (key: string, message: string, at = '2031-01-01T00:00:00Z'): Proble
 async function setUp(t: TestContext) {
   const ops = await opsWith(t, 'alerts', 'compute', 'knowledge', 'calendar')
   const told = { problems: [feed('a', 'No list'), feed('b', 'No hook', '2031-01-02T00:00:00Z')] }
-  answer(ops.bus('alerts'), tellProblems('alerts'), async () => told)
+  /** What org 2 has in place of it, and what happens while it is asked for. */
+  const also: { ofTwo?: Problem[]; meanwhile?: (() => Promise<unknown>) | undefined } = {}
+  answer(ops.bus('alerts'), tellProblems('alerts'), async ({ org_id }) => {
+    const problems = (org_id === 2 && also.ofTwo) || told.problems
+    const { meanwhile } = also
+    also.meanwhile = undefined
+    await meanwhile?.()
+    return { problems }
+  })
   await ops.heard()
   const list = async (status: 'open' | 'resolved' | 'all' = 'open', org = 1) => {
     const reply = await ops
@@ -58,7 +66,7 @@ async function setUp(t: TestContext) {
     await ask(operator, startJob('ops'), { id, job: forgetMended.name, args: {} })
     await until(async () => (await ask(operator, findJobRun('ops'), { id })).run?.state === 'done')
   }
-  return { ...ops, told, list, keys, idOf, resolve, reopen, tell, forget }
+  return { ...ops, told, also, list, keys, idOf, resolve, reopen, tell, forget }
 }
 
 test('what failed stands in the list, the latest first, with the services that did not tell', async (t) => {
@@ -117,6 +125,31 @@ test('what was resolved opens again when it comes back after it was mended', asy
   assert.deepEqual(await keys('resolved', 2), ['b'])
   const auth = await busAs(t, { url: settings.NATS_URL, peer: 'auth' })
   assert.deepEqual(await ask(auth, findResolved, { org_id: 1 }), { ids: [await idOf('b')] })
+})
+
+test('what is mended for one org stays resolved for another', async (t) => {
+  const { told, also, keys, idOf, tell, forget, as } = await setUp(t)
+  await tell('compute', 'knowledge', 'calendar')
+  also.ofTwo = told.problems
+  const body = { ids: [await idOf('b')] }
+  for (const org of [1, 2]) await as(officerOf(org)).call(resolveNotifications, { params, body })
+  told.problems = []
+  await forget()
+  assert.deepEqual(await keys('resolved', 2), ['b'])
+})
+
+test('what is resolved while the services are asked is not forgotten', async (t) => {
+  const { told, also, keys, idOf, resolve, tell, forget } = await setUp(t)
+  await tell('compute', 'knowledge', 'calendar')
+  const [all, a] = [told.problems, await idOf('a')]
+  await resolve(await idOf('b'))
+  told.problems = all.filter(({ key }) => key === 'b')
+  also.meanwhile = async () => {
+    told.problems = all
+    await resolve(a)
+  }
+  await forget()
+  assert.deepEqual((await keys('resolved')).sort(), ['a', 'b'])
 })
 
 test('nothing is forgotten while a service is silent, or tells only the first of many', async (t) => {
