@@ -124,9 +124,9 @@ async function runOnce(
   const attempt = await claim(db, id)
   if (!attempt) return
   const log = bus.log.child({ run_id: id })
+  const failedAs = (error: Error) => bury(db, handler, { id, args }, { attempt, error, log })
   // one that ended with its process again and again has never come to the catch below
-  if (attempt > job.attempts)
-    return bury(db, handler, { id, args }, attempt, new Error('The process ended while it ran'))
+  if (attempt > job.attempts) return failedAs(new Error(`The process ended while ${job.name} ran`))
   const ran = jobSeconds.startTimer({ job: job.name })
   try {
     const result = await run(argsOf(job, args) as never, { run_id: id, log, signal })
@@ -141,8 +141,7 @@ async function runOnce(
     if (signal.aborted) await giveBack(db, id, attempt)
     if (signal.aborted || isDatabaseAway(error)) throw error
     if (attempt < job.attempts && mayGetBetter(error)) throw error
-    log.error({ err: error }, `Job ${job.name} failed for good`)
-    await bury(db, handler, { id, args }, attempt, error as Error)
+    await failedAs(error as Error)
   }
 }
 
@@ -210,19 +209,26 @@ async function finish(db: Db<BusTables>, id: string, attempt: number, end: End) 
   return numUpdatedRows > 0n
 }
 
-function bury(
+interface Failure {
+  attempt: number
+  error: Error
+  log: Log
+}
+
+/** Ends a run for good, whatever ended it: its owner, the dead letters and the error events are told. */
+async function bury(
   db: Db<BusTables>,
   { job, failed }: JobHandler,
   run: Queued,
-  attempt: number,
-  error: Error,
+  { attempt, error, log }: Failure,
 ) {
-  return db.transaction().execute(async (trx) => {
+  await db.transaction().execute(async (trx) => {
     const end = { state: 'failed' as const, error: error.message, result: null }
     const ended = await finish(trx, run.id, attempt, end)
     if (ended) await failed?.(trx as never, { run_id: run.id, error })
     await enqueue(trx, deadLetter(job, run, error.message))
   })
+  log.error({ err: error }, `Job ${job.name} failed for good`) // not before: a burial is tried again
 }
 
 function answerJobCalls(bus: Bus, db: Db<BusTables>, handlers: JobHandler[]) {
