@@ -94,7 +94,7 @@ const Queued = z.object({
 })
 type Queued = Pick<z.output<typeof Queued>, 'id' | 'args'>
 
-/** The run is a step of the trace that queued it, and all that it logs names the job. */
+/** The run is a step of the trace that queued it, and all that it logs names the job and the org. */
 async function runInTrace(
   bus: Bus,
   db: Db<BusTables>,
@@ -104,7 +104,7 @@ async function runInTrace(
 ) {
   const { traceparent, ...queued } = Queued.parse(message)
   const { name } = handler.job
-  const trace = { ...traceFrom(traceparent), job: name }
+  const trace = { ...traceFrom(traceparent), job: name, org: orgOf(queued.args) ?? undefined }
   const began = performance.now()
   await inTrace(trace, () => runOnce(bus, db, handler, queued, signal))
   const seconds = (performance.now() - began) / 1000
