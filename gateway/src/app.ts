@@ -147,6 +147,7 @@ function addContractRoutes(
           foreignOrigin,
           verified,
         }).catch((error) => limits.refused(arrival, error))
+        req.trace.org = req.admitted.org?.id
       },
       onSend: async (req, reply, payload) => {
         await limits.answered(req.arrival, route, outcomeOf(req, reply))

@@ -36,9 +36,9 @@ export async function start(config: Config, offered: Deps['routes'] = routes): P
   for (const warning of withoutEffect(config)) log.warn(warning)
   if (!enforce) log.warn('ACCESS_ENFORCE is off: what access checks deny is only logged')
   const bus = opening.use(await connectBus({ peer: 'gateway', url, internalKey, log }))
+  opening.use(errors.attach(bus)) // closed after all that may log
   const ending = new AbortController()
   opening.defer(async () => ending.abort())
-  errors.attach(bus, ending.signal)
   const revocations = watchRevocations(bus, ending.signal)
   const platformTokens = createPlatformTokens(bus, revocations, ending.signal)
   const directory = createDirectory(bus, revocations)

@@ -10,6 +10,7 @@ import { callSeconds } from '@guildhall/service/metrics'
 import {
   currentTrace,
   inTrace,
+  ofOrg,
   TRACEPARENT,
   traceFrom,
   traceparent,
@@ -89,6 +90,7 @@ async function respond<C extends Call>(bus: Bus, call: C, handle: Handle<C>, mes
   const answeredIn = callSeconds.startTimer({ service: call.service, call: call.name })
   try {
     const args = parseArgs(call, message)
+    ofOrg(orgOf(args))
     const answered: Answered = { value: call.reply.parse(await handle(args, { request_id })) }
     message.respond(JSON.stringify(answered)) // throws where the answer is longer than NATS takes
     const seconds = answeredIn({ outcome: 'answered' })
@@ -111,6 +113,13 @@ function parseArgs<C extends Call>(call: C, message: Msg) {
   }))
   const said = details.map(({ path, message: text }) => `${path}: ${text}`).join('; ')
   throw new AppError('invalid', 'call.invalid', `${call.name}: ${said}`, { details })
+}
+
+/** The org that a call names, by its id or as tools and the bot do: whole. */
+function orgOf(args: unknown): number | undefined {
+  const { org_id, org } = args as { org_id?: unknown; org?: { id?: unknown } }
+  const id = org_id ?? org?.id
+  return typeof id === 'number' ? id : undefined
 }
 
 /** What is no JSON is nothing, which no call takes for its arguments. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { ErrorEvent } from '@guildhall/contracts/event'
 import { createLog } from '@guildhall/service/log'
-import { cleanUp, until } from '@guildhall/service/testing'
+import { cleanUp, until, whileStopped } from '@guildhall/service/testing'
 import { consume } from './consume.ts'
 import { createErrorEvents } from './error-events.ts'
 import { ensureStreams } from './streams.ts'
@@ -13,7 +13,7 @@ async function setUp(t: TestContext) {
   const nats = await testBroker(t)
   const ending = new AbortController()
   const received: ErrorEvent[] = []
-  const lines: { level: string }[] = []
+  const lines: { level: string; lost?: number }[] = []
   const errors = createErrorEvents()
   const to = { write: (line: string) => void lines.push(JSON.parse(line)) }
   const log = createLog('auth', { format: 'json', to, errors: errors.stream })
@@ -38,8 +38,12 @@ async function setUp(t: TestContext) {
     })
   }
   cleanUp(t, async () => ending.abort())
-  const attach = () => errors.attach(auth, ending.signal)
-  return { log, lines, received, attach, listen, ending, ops }
+  const attach = () => {
+    const attached = errors.attach(auth)
+    cleanUp(t, async () => attached[Symbol.asyncDispose]())
+    return attached
+  }
+  return { nats, log, lines, received, attach, listen, ops }
 }
 
 test('a line at error is an event with what it says, and one below is none', async (t) => {
@@ -89,13 +93,28 @@ test('events that cannot be sent wait, make no others, and go when they can', as
   assert.equal(received[0]?.message, 'while there is no stream')
 })
 
-test('the last error before the end is sent too', async (t) => {
-  const { log, attach, ending, ops } = await setUp(t)
+test('all errors before the end are sent, and those that come meanwhile', async (t) => {
+  const { log, lines, attach, ops } = await setUp(t)
   await ensureStreams(ops.jsm)
-  attach()
+  const attached = attach()
+  for (let i = 0; i < 300; i += 1) log.error(`fault ${i}`)
+  const ended = attached[Symbol.asyncDispose]()
   log.fatal('the last words')
-  ending.abort()
-  await until(async () => (await ops.jsm.streams.info('ERRORS')).state.messages === 1)
+  await ended
+  assert.equal((await ops.jsm.streams.info('ERRORS')).state.messages, 301)
+  assert.ok(lines.every(({ level }) => level !== 'WARN'))
+})
+
+test('an end where nobody takes them comes within seconds, and says how many are lost', async (t) => {
+  const { nats, log, lines, attach } = await setUp(t)
+  const attached = attach()
+  await whileStopped(Number(nats.pid()), async () => {
+    log.error('a fault')
+    const began = performance.now()
+    await attached[Symbol.asyncDispose]()
+    assert.ok(performance.now() - began < 5_000)
+  })
+  assert.equal(lines.find(({ lost }) => lost)?.lost, 1)
 })
 
 test('an event that nobody can read is dropped, and the next one comes', async (t) => {

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { type ErrorEvent, errorSubject } from '@guildhall/contracts/event'
 import { newId } from '@guildhall/service/id'
 import { droppedErrors } from '@guildhall/service/metrics'
@@ -7,6 +8,8 @@ import type { Bus } from './connect.ts'
 const MOST_WAITING = 1_000
 const FLUSH_MS = 250
 const BATCH = 100
+/** How long the end of a process waits for what is still to be sent. */
+const LAST_FLUSH_MS = 3_000
 
 interface LogLine {
   ts: string
@@ -47,22 +50,31 @@ export function createErrorEvents() {
     waiting = waiting.filter((event) => !batch.includes(event))
   }
 
-  /** Sends what waits, and from now on what comes, until `signal` aborts. */
-  function attach(bus: Bus, signal: AbortSignal) {
-    let sending = false
+  /**
+   * Sends what waits, and from now on what comes. Dispose it after all that may log and before the bus: it sends the rest,
+   * as far as that is taken within seconds.
+   */
+  function attach(bus: Bus): AsyncDisposable {
+    let sending: Promise<void> | undefined
     const send = async () => {
-      if (sending || waiting.length === 0) return
-      sending = true
       await flush(bus).catch((error) =>
         bus.log.warn({ err: error }, 'Error events cannot be sent; they wait'),
       )
-      sending = false
+      sending = undefined
     }
-    const timer = setInterval(send, FLUSH_MS)
-    signal.addEventListener('abort', () => {
-      clearInterval(timer)
-      void send() // the last lines before the end are often the ones that tell why
-    })
+    const timer = setInterval(() => {
+      if (waiting.length > 0) sending ??= send()
+    }, FLUSH_MS)
+    return {
+      async [Symbol.asyncDispose]() {
+        clearInterval(timer)
+        const rest = Promise.resolve(sending).then(() => sendAll(bus))
+        const late = wait(LAST_FLUSH_MS, undefined, { ref: false })
+        await Promise.race([rest.catch(() => {}), late]) // what failed still waits, and is told of below
+        const lost = waiting.length + dropped
+        if (lost > 0) bus.log.warn({ lost }, 'Error events were not sent before the end')
+      },
+    }
   }
 
   /** Sends all that waits, for the end of a process. */

@@ -24,7 +24,7 @@ const job = {
 
 async function setUp(t: TestContext) {
   const [nats, db] = await Promise.all([testBroker(t), testOutbox(t)])
-  const lines: { level: string; msg: string }[] = []
+  const lines: { level: string; err?: { message: string } }[] = []
   const to = { write: (line: string) => void lines.push(JSON.parse(line)) }
   const log = createLog('ops', { format: 'json', to })
   const bus = await busAs(t, { url: nats.url, peer: 'ops', log })
@@ -107,7 +107,7 @@ test('a job whose attempts are used up is failed, a dead letter and an error lin
 })
 
 test('who asked is told of a run that failed for good, in the transaction that ends it', async (t) => {
-  const { work, queue, runOf, ended, db, messages } = await setUp(t)
+  const { work, queue, runOf, ended, db, messages, lines } = await setUp(t)
   const told: string[] = []
   const tell = async (trx: Db<BusTables>, { run_id, error }: FailedRun) => {
     const during = await trx
@@ -123,9 +123,12 @@ test('who asked is told of a run that failed for good, in the transaction that e
   await db.updateTable('job_runs').set({ attempts: job.attempts }).where('id', '=', id).execute()
   work(handles(job, async () => told.push('ran'), tell))
   assert.equal((await ended(id)).state, 'failed')
-  assert.equal((await runOf(id)).error, 'The process ended while it ran')
-  assert.deepEqual(told, Array(2).fill('failed The process ended while it ran'))
-  await until(async () => (await messages('JOBS')) === 0)
+  const why = 'The process ended while ops.prune ran'
+  assert.equal((await runOf(id)).error, why)
+  assert.deepEqual(told, Array(2).fill(`failed ${why}`))
+  await until(async () => (await messages('DEAD')) === 1 && (await messages('JOBS')) === 0)
+  const errors = lines.filter(({ level }) => level === 'ERROR').map(({ err }) => err?.message)
+  assert.deepEqual(errors, [why])
 })
 
 test('a refusal is not tried again', async (t) => {

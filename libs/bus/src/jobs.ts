@@ -95,7 +95,7 @@ const Queued = z.object({
 })
 type Queued = Pick<z.output<typeof Queued>, 'id' | 'args'>
 
-/** The run is a step of the trace that queued it, and all that it logs names the job. */
+/** The run is a step of the trace that queued it, and all that it logs names the job and the org. */
 async function runInTrace(
   bus: Bus,
   db: Db<BusTables>,
@@ -105,7 +105,7 @@ async function runInTrace(
 ) {
   const { traceparent, ...queued } = Queued.parse(message)
   const { name } = handler.job
-  const trace = { ...traceFrom(traceparent), job: name }
+  const trace = { ...traceFrom(traceparent), job: name, org: orgOf(queued.args) ?? undefined }
   const began = performance.now()
   await inTrace(trace, () => runOnce(bus, db, handler, queued, signal))
   const seconds = (performance.now() - began) / 1000
@@ -125,9 +125,9 @@ async function runOnce(
   const attempt = await claim(db, id)
   if (!attempt) return
   const log = bus.log.child({ run_id: id })
+  const failedAs = (error: Error) => bury(db, handler, { id, args }, { attempt, error, log })
   // one that ended with its process again and again has never come to the catch below
-  if (attempt > job.attempts)
-    return bury(db, handler, { id, args }, attempt, new Error('The process ended while it ran'))
+  if (attempt > job.attempts) return failedAs(new Error(`The process ended while ${job.name} ran`))
   const ran = jobSeconds.startTimer({ job: job.name })
   try {
     const result = await run(argsOf(job, args) as never, { run_id: id, log, signal })
@@ -142,8 +142,7 @@ async function runOnce(
     if (signal.aborted) await giveBack(db, id, attempt)
     if (signal.aborted || isDatabaseAway(error)) throw error
     if (attempt < job.attempts && mayGetBetter(error)) throw error
-    log.error({ err: error }, `Job ${job.name} failed for good`)
-    await bury(db, handler, { id, args }, attempt, error as Error)
+    await failedAs(error as Error)
   }
 }
 
@@ -211,19 +210,26 @@ async function finish(db: Db<BusTables>, id: string, attempt: number, end: End) 
   return numUpdatedRows > 0n
 }
 
-function bury(
+interface Failure {
+  attempt: number
+  error: Error
+  log: Log
+}
+
+/** Ends a run for good, whatever ended it: its owner, the dead letters and the error events are told. */
+async function bury(
   db: Db<BusTables>,
   { job, failed }: JobHandler,
   run: Queued,
-  attempt: number,
-  error: Error,
+  { attempt, error, log }: Failure,
 ) {
-  return db.transaction().execute(async (trx) => {
+  await db.transaction().execute(async (trx) => {
     const end = { state: 'failed' as const, error: error.message, result: null }
     const ended = await finish(trx, run.id, attempt, end)
     if (ended) await failed?.(trx as never, { run_id: run.id, error })
     await enqueue(trx, deadLetter(job, run, error.message))
   })
+  log.error({ err: error }, `Job ${job.name} failed for good`) // not before: a burial is tried again
 }
 
 function answerJobCalls(bus: Bus, db: Db<BusTables>, handlers: JobHandler[]) {

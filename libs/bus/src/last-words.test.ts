@@ -25,7 +25,7 @@ const programOf = (then: string) => `
     return { url: '', async [Symbol.asyncDispose]() {} }
   })`
 const SERVES = `const bus = await connectBus(connection)
-  errors.attach(bus, new AbortController().signal)`
+  errors.attach(bus)`
 
 /** How a process ends, and how long it takes. */
 async function ran(t: TestContext, program: string, env: Record<string, string>) {

@@ -79,8 +79,8 @@ export async function openService<T extends BusTables>(
   const db = openDb<T>({ url, schema: service, log })
   opening.defer(() => db.destroy())
   const bus = opening.use(await connectBus({ peer: service, url: NATS_URL, internalKey, log }))
+  opening.use(errors.attach(bus)) // closed after all that may log
   const ending = new AbortController()
-  errors.attach(bus, ending.signal)
   const ready = { postgres: () => pingDatabase(db), nats: () => pingNats(bus) }
   const parts = opening.move()
   let serving = false

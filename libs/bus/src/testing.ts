@@ -3,15 +3,17 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { ErrorEvent } from '@guildhall/contracts/event'
 import type { Peer, Service } from '@guildhall/contracts/names'
 import { migrateUp } from '@guildhall/db/migrate'
 import { openDb } from '@guildhall/db/open'
 import { provision, roleUrl } from '@guildhall/db/provision'
 import { testDatabase } from '@guildhall/db/testing'
 import { createLog, type Log } from '@guildhall/service/log'
-import { cleanUp } from '@guildhall/service/testing'
+import { cleanUp, until } from '@guildhall/service/testing'
 import { sql } from 'kysely'
 import { connectBus } from './connect.ts'
+import { consume } from './consume.ts'
 import { findNatsServer, startNats } from './embedded.ts'
 import { ensureStreams } from './streams.ts'
 import { type BusTables, busMigrations } from './tables.ts'
@@ -55,6 +57,28 @@ export async function busAs(
   const bus = await connectBus({ peer, url, internalKey: TEST_INTERNAL_KEY, log })
   cleanUp(t, async () => bus[Symbol.asyncDispose]())
   return bus
+}
+
+/** The first error event of a peer, once there is one; taken as ops does, which must not run. */
+export async function firstErrorOf(
+  t: Pick<TestContext, 'after'>,
+  { url, peer }: { url: string; peer: Peer },
+) {
+  const ops = await busAs(t, { url, peer: 'ops' })
+  const taken: ErrorEvent[] = []
+  const ending = new AbortController()
+  const consumption = {
+    ...({ stream: 'ERRORS', durable: 'ops-errors', subject: 'errors.*', concurrency: 1 } as const),
+    handle: async (message: { json(): unknown }) => {
+      taken.push(ErrorEvent.parse(message.json()))
+    },
+  }
+  const running = consume(ops, consumption, ending.signal)
+  cleanUp(t, () => {
+    ending.abort()
+    return running
+  })
+  return until(() => taken.find(({ service }) => service === peer))
 }
 
 /** A schema with the tables of the bus alone, in a database of the test's own. */

@@ -75,8 +75,8 @@ export function answerError(thrown: unknown, req: FastifyRequest, reply: Fastify
 }
 
 /** What a log line says of its request. */
-function about({ id, method, routeOptions, identity }: FastifyRequest) {
-  return { reqId: id, route: `${method} ${routeOptions.url}`, org: identity?.org?.id }
+function about({ id, method, routeOptions }: FastifyRequest) {
+  return { reqId: id, route: `${method} ${routeOptions.url}` }
 }
 
 function known(thrown: unknown) {

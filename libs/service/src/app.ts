@@ -101,6 +101,7 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
       onRequest: async (req) => {
         if (route.anyBody) takeAnyBody(req)
         req.identity = identify(req, route, { service, callerKey })
+        req.trace.org = req.identity.org?.id
         req.id = req.identity.request_id // the gateway's, so that its line and ours are found together
         req.log = req.log.child({ reqId: req.id })
         if (named) req.params = nameRest(req.params, named)

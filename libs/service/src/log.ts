@@ -30,7 +30,7 @@ export interface LogOptions {
   tracker?: { level: string; stream: DestinationStream } | undefined
 }
 
-/** A logger that writes the fields of interface.md: `ts`, `level` (such as ERROR), `logger`, `msg` and what the line adds; within a trace `trace_id`. */
+/** A logger that writes the fields of interface.md: `ts`, `level` (such as ERROR), `logger`, `msg` and what the line adds; within a trace `trace_id`, `job` and `org`. */
 export function createLog(
   name: string,
   { format, level = 'info', to, errors, tracker }: LogOptions,
@@ -68,12 +68,15 @@ function shownError(error: unknown) {
   return { type, message, stack, code, kind, aggregateErrors: of }
 }
 
-/** All lines of one request, of its calls and of its jobs have the same `trace_id`. */
+/**
+ * All lines of one request, of its calls and of its jobs have the same `trace_id`. A line says `org: null` where it is about
+ * what all orgs share, whichever org's step met it.
+ */
 function traceFields() {
   const trace = currentTrace()
   if (!trace) return {}
-  const { trace_id, job } = trace
-  return job === undefined ? { trace_id } : { trace_id, job }
+  const { trace_id, job, org } = trace
+  return { trace_id, ...(job !== undefined && { job }), ...(org !== undefined && { org }) }
 }
 
 const PRETTY = {

@@ -16,6 +16,8 @@ export interface Trace {
   sampled: boolean
   /** The job that runs, if one does. */
   job?: string
+  /** The id of the org that it is done for, as far as that is known yet. */
+  org?: number | undefined
 }
 
 const current = new AsyncLocalStorage<Trace>()
@@ -50,6 +52,12 @@ export const inTrace = <R>(trace: Trace, work: () => R): R => current.run(trace,
 
 /** The step under way, if any. */
 export const currentTrace = (): Trace | undefined => current.getStore()
+
+/** From now on the step under way, and all that it logs, is of this org. */
+export function ofOrg(id: number | undefined) {
+  const trace = current.getStore()
+  if (trace) trace.org = id
+}
 
 /** What tells the next process which trace it continues; nothing outside of one. */
 export function traceparent(): string | undefined {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { firstErrorOf } from '@guildhall/bus/testing'
 import { servers } from '@guildhall/sandbox/demo'
 import { AppError } from '@guildhall/service/errors'
 import { testBot } from '../testing.ts'
@@ -73,6 +74,8 @@ test('a refusal is told as it stands, a fault of ours without its inside', async
   await bot.answerAs('leaderboard', async () => ({ secret: 'inside' }))
   assert.equal((await bot.type('ask', { question: 'where?' })).content, 'Ask in fewer words')
   assert.match((await bot.type('leaderboard')).content, /^Something went wrong here; try again/)
+  const { org_id, message } = await firstErrorOf(t, { url: bot.settings.NATS_URL, peer: 'bot' })
+  assert.equal(org_id, bot.org.id, message)
   assert.match((await bot.type('pods')).content, /^compute (does not answer|cannot be asked) at/)
   bot.org.modules = []
   assert.match((await bot.type('pods')).content, /switched off; ask its officers/)

@@ -3,7 +3,7 @@ import { botCommands, type CommandName } from '@guildhall/contracts/bot'
 import { AppError } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
 import { counter, spend } from '@guildhall/service/rate'
-import { inTrace, traceFrom } from '@guildhall/service/trace'
+import { inTrace, ofOrg, traceFrom } from '@guildhall/service/trace'
 import { type ChatInputCommandInteraction, MessageFlags } from 'discord.js'
 import { find, orgOf } from './find.ts'
 import { type Asked, run } from './run.ts'
@@ -21,6 +21,7 @@ export function createAnswer(bus: Bus, log: Log) {
     if (!isCommand(name)) throw unknownCommand()
     await spend(commands, user.id)
     const org = await orgOf(bus, guildId)
+    ofOrg(org.id)
     const asked: Asked = {
       org,
       options,

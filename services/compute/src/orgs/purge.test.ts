@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask } from '@guildhall/bus/calls'
+import { firstErrorOf } from '@guildhall/bus/testing'
 import { createPod } from '@guildhall/contracts/compute'
 import { endPods, purgeOrgOf } from '@guildhall/contracts/orgs'
 import { madePod, officer, runningPodOf, testCompute, testOnPods } from '../testing.ts'
@@ -52,4 +53,14 @@ test('a purge deletes what is kept of the org and may be repeated', async (t) =>
   for (const table of ['pods', 'org_keys', 'certificates', 'user_folders'] as const)
     assert.deepEqual(await compute.db.selectFrom(table).selectAll().execute(), [], table)
   assert.equal((await compute.db.selectFrom('settings').selectAll().execute()).length, 1)
+})
+
+test('pods that a purge leaves are an error of no org: the errors of the org are deleted with it', async (t) => {
+  const compute = await testCompute(t)
+  await madePod(compute)
+  await ask(compute.auth, purgeOrgOf('compute'), { org_id: 1 })
+  const url = compute.settings.NATS_URL
+  const { org_id, message } = await firstErrorOf(t, { url, peer: 'compute' })
+  assert.match(message, /^Terminate these pods of a purged org/)
+  assert.equal(org_id, null)
 })

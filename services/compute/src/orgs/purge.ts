@@ -20,7 +20,7 @@ export async function purgeOrg({ db, live, log }: Deps, orgId: number): Promise<
   live.forget(orgId)
   if (left.length > 0)
     log.error(
-      { org_id: orgId, pods: left },
+      { org: null, org_id: orgId, pods: left }, // the errors of the org are deleted meanwhile
       `Terminate these pods of a purged org on its own account at the pod host: ${left.join(', ')}`,
     )
 }

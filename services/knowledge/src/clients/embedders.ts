@@ -60,7 +60,8 @@ export function createEmbedders({ config, secretsOf, guard, log, leg }: Needs): 
 /** The failures of its own embedder are told to the org. */
 const legOf = (orgId: number, log: Log): Leg =>
   createLeg({
-    log: log.child({ org: orgId }),
+    log,
+    org: orgId,
     name: 'embedder of the org',
     meanwhile: 'its searches go by words alone',
   })

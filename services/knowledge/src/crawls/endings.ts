@@ -68,9 +68,10 @@ async function rest({ db, now }: Deps, { lease }: Crawling, seconds = 0): Promis
 
 /** The last chunks stay; the next attempt comes the later the more have failed. */
 function fail(deps: Deps, crawling: Crawling, error: unknown): Promise<Outcome> {
-  const { lease } = crawling
+  const { lease, org } = crawling
   const refusal = error instanceof AppError ? error : undefined
-  const told = { err: error, source_key: lease.key } // with causes that are no business of officers
+  // a job crawls for many orgs
+  const told = { err: error, org: org.id, source_key: lease.key } // with causes that are no business of officers
   if (refusal) deps.log.info(told, 'A crawl failed')
   else deps.log.error(told, 'A crawl failed by a fault of ours')
   const last_error = refusal?.message ?? 'Internal error; it is tried again'

@@ -159,7 +159,7 @@ function folder(
     timer = undefined
     changes
       .run(now)
-      .catch((error: unknown) => log.error({ err: error }, 'search index upkeep failed'))
+      .catch((error: unknown) => log.error({ err: error, org: null }, 'search index upkeep failed'))
   }
   const soon = () => {
     if (timer || stopped) return

@@ -21,7 +21,7 @@ export function vectorIndexer(
     } catch (error) {
       if (!failing)
         log.error(
-          { err: error },
+          { err: error, org: null }, // the index is that of all
           'The vectors cannot be indexed: searches by meaning find the same, but take longer the more passages there are',
         )
       failing = true

@@ -17,6 +17,8 @@ interface LegOptions {
   name: string
   /** What searches do meanwhile, as in "The … fails; …". */
   meanwhile: string
+  /** Whose part it is; nothing where all share it. */
+  org?: number
   /** The long wait, where it is another. */
   patientMs?: number
   /** For tests. */
@@ -35,10 +37,12 @@ export function createLeg({
   log,
   name,
   meanwhile,
+  org,
   patientMs = PATIENT_MS,
   impatientMs = IMPATIENT_MS,
   tellAgainMs = TELL_AGAIN_MS,
 }: LegOptions) {
+  const of = { org: org ?? null } // not of the org whose search met it
   const tell = seldom(tellAgainMs)
   const tellMiss = seldom(tellAgainMs)
   let failures = 0
@@ -48,7 +52,7 @@ export function createLeg({
   let told = false
 
   function works() {
-    if (told) log.info(`The ${name} works again`)
+    if (told) log.info(of, `The ${name} works again`)
     failures = 0
     slow = 0
     told = false
@@ -60,11 +64,11 @@ export function createLeg({
     if (tookMs >= patientMs * SLOW_SHARE) slow += 1
     last = error
     if (failures < IN_A_ROW || told) return
-    told = tell(() => log.error({ err: error }, `The ${name} fails; ${meanwhile}`))
+    told = tell(() => log.error({ err: error, ...of }, `The ${name} fails; ${meanwhile}`))
   }
 
   const missed = (error: AppError) =>
-    tellMiss(() => log.warn({ err: error }, `The ${name} refuses a question; ${meanwhile}`))
+    tellMiss(() => log.warn({ err: error, ...of }, `The ${name} refuses a question; ${meanwhile}`))
 
   return {
     /** Nothing where the work is refused or takes too long; what nobody foresaw is thrown. */

@@ -65,7 +65,8 @@ export async function writeSource(
   try {
     await indexer.settle(stored.id)
   } catch (cause) {
-    log.error({ err: cause, source_id: stored.id }, 'A source was stored and cannot be indexed yet')
+    const about = { org: org.id, source_id: stored.id } // a job crawls for many orgs
+    log.error({ err: cause, ...about }, 'A source was stored and cannot be indexed yet')
     throw indexingLater(cause)
   }
   const source = await sourceByKey(db, org.id, draft.key)

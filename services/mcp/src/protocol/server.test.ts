@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { firstErrorOf } from '@guildhall/bus/testing'
+import { sql } from 'kysely'
 import { testMcp } from '../testing.ts'
 
 type Post = Awaited<ReturnType<typeof testMcp>>['post']
@@ -43,4 +45,17 @@ test('an agent is told of each tool whether it changes something, and whether th
     ['knowledge.reindex', false, true],
   ] as const)
     assert.deepEqual(hints[name], { readOnlyHint, destructiveHint, openWorldHint }, name)
+})
+
+test('a tool that fails by a fault of ours is an error of the org of the token', async (t) => {
+  const { post, db, settings } = await testMcp(t)
+  await sql`drop table outbox cascade`.execute(db)
+  const params = { name: 'org.info', arguments: {} }
+  const said = await (
+    await post({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }, VERSION)
+  ).text()
+  assert.match(said, /Internal error/)
+  const { org_id, message } = await firstErrorOf(t, { url: settings.NATS_URL, peer: 'mcp' })
+  assert.match(message, /outbox/)
+  assert.equal(org_id, 1)
 })
