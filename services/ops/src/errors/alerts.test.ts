@@ -10,7 +10,7 @@ import type { ChatWebhook } from '@guildhall/sandbox/world'
 import { cleanUp, until } from '@guildhall/service/testing'
 import { sql } from 'kysely'
 import { testOps } from '../testing.ts'
-import { hourly, MESSAGES_PER_HOUR } from './budget.ts'
+import { ABOUT_ONE_ORG, MESSAGES_PER_HOUR } from './budget.ts'
 import { storeError } from './store.ts'
 import { event } from './testing.ts'
 
@@ -83,33 +83,73 @@ test('an error that comes back after it was resolved is told again', async (t) =
     assert.match(textsOf(hook)[1] ?? '', /^\*\*An error came back\*\*/)
 })
 
-test('thirty messages pass in an hour, and one more when the first is an hour old', () => {
-  let at = Date.UTC(2031, 0, 1)
-  const budget = hourly(() => new Date(at))
-  const taken = () => Array.from({ length: 40 }, () => budget.take()).filter(Boolean).length
-  assert.ok(budget.take())
-  at += 1_000
-  assert.equal(taken(), 29)
-  at += 3_598_999
-  assert.deepEqual([budget.room(), budget.take()], [false, false])
-  at += 1
-  assert.deepEqual([budget.room(), taken()], [true, 1])
-  at += 1_000
-  assert.equal(taken(), 29)
-})
-
-test('the messages of an org and those of the deployment count together', async (t) => {
-  const { db, own, ofOrg, store, clock, left } = await setUp(t)
-  for (let n = 0; n < 16; n++) await store({ kind: `K${'x'.repeat(n)}` })
+test('the errors of one org leave room for those of others and of the server', async (t) => {
+  const { db, own, ofOrg, store, clock, left, sent } = await setUp(t)
+  const told = () => own.messages.length + ofOrg.messages.length
+  for (let n = 0; n < 30; n++) await store({ kind: `K${'x'.repeat(n)}` })
   const heldOf = () =>
     db.selectFrom('error_alerts').select('target').where('held', '=', true).execute()
-  await until(async () => (await heldOf()).length === 2 && (await left()) === 2)
-  assert.equal(own.messages.length + ofOrg.messages.length, 30)
-  assert.ok(own.messages.length >= 14 && ofOrg.messages.length >= 14)
+  await until(async () => (await heldOf()).length === 60 - ABOUT_ONE_ORG)
+  assert.equal(told(), ABOUT_ONE_ORG)
+  await store({ org_id: 2 })
+  for (const kind of ['A', 'B', 'C']) await store({ org_id: null, kind })
+  await until(() => told() === ABOUT_ONE_ORG + 4)
+  await until(async () => (await left()) === 60 - ABOUT_ONE_ORG)
   clock.ahead += 3_600_000
-  await until(async () => (await left()) === 0)
-  const told = [...textsOf(own), ...textsOf(ofOrg)].join()
-  assert.match(told, /more errors?\*\*/)
+  await sent()
+  for (const hook of [own, ofOrg])
+    assert.match(textsOf(hook).at(-1) ?? '', /^\*\*\d+ more errors\*\* of org1/)
+})
+
+test('a webhook that fails is asked once until it is due, and takes no room from the deployment', async (t) => {
+  const { db, own, ofOrg, store, left, sent } = await setUp(t)
+  const attempts = async () =>
+    (await db.selectFrom('error_alerts').select('attempts').execute()).map((one) => one.attempts)
+  const failed = (times: number) =>
+    until(async () => (await attempts()).join() === Array(5).fill(times).join())
+  ofOrg.fault = 'drops'
+  for (let n = 0; n < 5; n++) await store({ kind: `K${'x'.repeat(n)}` })
+  for (let times = 1; times <= 5; times++) {
+    await failed(times)
+    assert.equal(ofOrg.asked, times)
+    await db.updateTable('error_alerts').set({ due_at: sql<Date>`now()` }).execute()
+  }
+  await sent() // the sixth time was the last
+  assert.deepEqual([ofOrg.asked, own.messages.length], [6, 5])
+
+  await store({ kind: 'Again' })
+  await until(async () => (await attempts()).join() === '1')
+  for (let n = 0; n < MESSAGES_PER_HOUR - 6; n++)
+    await store({ org_id: null, kind: `S${'x'.repeat(n)}` })
+  await until(async () => (await left()) === 1)
+  assert.deepEqual([ofOrg.asked, own.messages.length], [7, MESSAGES_PER_HOUR])
+})
+
+test('a new error waits with the channel that failed', async (t) => {
+  const { db, own, ofOrg, store, sent } = await setUp(t)
+  ofOrg.fault = 'rate_limited'
+  const rows = () => db.selectFrom('error_alerts').selectAll().execute()
+  await store({ kind: 'First' })
+  await until(async () => (await rows()).length === 1 && ofOrg.asked === 1)
+  await store({ kind: 'Second' })
+  await store({ kind: 'Server', org_id: null }) // the lane of the orgs has passed the second once this one is gone
+  await until(async () => (await rows()).length === 2 && own.messages.length === 3)
+  assert.equal(ofOrg.asked, 1)
+  ofOrg.fault = undefined
+  await db.updateTable('error_alerts').set({ due_at: sql<Date>`now()` }).execute()
+  await sent()
+  assert.equal(ofOrg.messages.length, 2)
+})
+
+test('a webhook of an org that hangs does not hold up the messages of the deployment', async (t) => {
+  const { own, ofOrg, store } = await setUp(t)
+  ofOrg.fault = 'hangs'
+  await store()
+  await until(() => ofOrg.asked === 1)
+  const asked = Date.now()
+  await store({ org_id: null })
+  await until(() => own.messages.length === 2)
+  assert.ok(Date.now() - asked < 8_000)
 })
 
 test('of more than an hour may have the rest is counted and told once there is room', async (t) => {

@@ -4,7 +4,16 @@ import { postMessage, type Webhook } from '../clients/chat-webhook.ts'
 import { activeOrg, errorWebhook } from '../clients/orgs.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
-import { type Alert, claimAlert, claimHeld, deleteAlerts, hold } from './alert-queries.ts'
+import {
+  type Alert,
+  claimAlert,
+  claimHeld,
+  deleteAlerts,
+  failChannel,
+  heldOrgs,
+  hold,
+  type Target,
+} from './alert-queries.ts'
 import type { Budget } from './budget.ts'
 import { textOf, textOfHeld } from './message.ts'
 
@@ -21,11 +30,17 @@ export interface Alerting extends Pick<Deps, 'db' | 'bus' | 'log'> {
 /**
  * Sends the messages of errors that are new or came back, until `signal` aborts. Any number of replicas may: each row is
  * claimed by one. A row goes after its message was sent, so one is told again where the process dies in between.
+ * The channels of orgs, which may hang, hold up none of the deployment's.
  */
 export async function keepAlerting(alerting: Alerting, signal: AbortSignal) {
+  await Promise.all([keepLane(alerting, 'deployment', signal), keepLane(alerting, 'org', signal)])
+}
+
+async function keepLane(alerting: Alerting, target: Target, signal: AbortSignal) {
   while (!signal.aborted) {
     try {
-      await sendAlerts(alerting, signal)
+      await sendHeld(alerting, target, signal)
+      await sendAlerts(alerting, target, signal)
     } catch (error) {
       // a line at error would be an error to tell of
       if (!isDatabaseAway(error)) alerting.log.warn({ err: error }, 'Error messages wait')
@@ -34,47 +49,67 @@ export async function keepAlerting(alerting: Alerting, signal: AbortSignal) {
   }
 }
 
-/** Sends what is due, first what was held back before. */
-export async function sendAlerts(alerting: Alerting, signal?: AbortSignal) {
+/** Tells in one message what was held back before, for which there is room now. */
+async function sendHeld(alerting: Alerting, target: Target, signal: AbortSignal) {
   const { db, budget } = alerting
-  while (budget.room()) {
-    const held = await claimHeld(db)
-    if (!held[0]) break
-    await send(alerting, held[0], held, textOfHeld(held.length))
+  for (const org of await heldOrgs(db, target)) {
+    if (signal.aborted) return
+    if (!budget.room(org)) continue
+    const held = await claimHeld(db, target, org)
+    if (held[0]) await send(alerting, held[0], held)
   }
-  while (!signal?.aborted) {
-    const alert = await claimAlert(db)
+}
+
+async function sendAlerts(alerting: Alerting, target: Target, signal: AbortSignal) {
+  while (!signal.aborted) {
+    const alert = await claimAlert(alerting.db, target)
     if (!alert) return
     await send(alerting, alert, [alert])
   }
 }
 
-async function send(alerting: Alerting, alert: Alert, all: Alert[], text?: string) {
+/** Sends one message, of `alert` or of all that were held back with it. */
+async function send(alerting: Alerting, alert: Alert, all: Alert[]) {
   const { db, log, budget } = alerting
+  const { target, org_id, attempts, held } = alert
   try {
     const to = await destinationOf(alerting, alert)
     if (!to) return await deleteAlerts(db, all)
-    if (!budget.take()) return await hold(db, all)
-    await postMessage(to, text ?? textOf({ ...alert, org: to.org }))
+    const giveBack = budget.take(org_id)
+    if (!giveBack) return await hold(db, all)
+    const text = held ? textOfHeld(all.length, to.org) : textOf({ ...alert, org: to.org })
+    await postMessage(to, text).catch((error) => {
+      giveBack() // only what was delivered counts
+      throw error
+    })
     await deleteAlerts(db, all)
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    const last = error.code === 'error_webhook.refused' || alert.attempts >= MOST_ATTEMPTS
-    const { target, org_id: org } = alert
-    log.warn({ err: error, org, target, last }, 'An error message could not be sent')
-    if (last) await deleteAlerts(db, all)
+    const refused = error.code === 'error_webhook.refused'
+    const last = refused || attempts >= MOST_ATTEMPTS
+    log.warn({ err: error, org: org_id, target, last }, 'An error message could not be sent')
+    if (refused) await deleteAlerts(db, all)
+    await failChannel(db, alert, MOST_ATTEMPTS)
   }
 }
 
-/** Where it goes, if anywhere, and the name of its org. Throws AppError('unavailable') while auth does not answer. */
+/**
+ * Where it goes, if anywhere, and the name of its org. Throws AppError('unavailable') while auth does not answer for the
+ * channel of an org.
+ */
 async function destinationOf(
   { bus, config }: Alerting,
   { target, org_id }: Alert,
 ): Promise<(Webhook & { org: string | undefined }) | undefined> {
   if (target === 'deployment' && !config.ERROR_WEBHOOK_URL) return undefined
-  const found = org_id === null ? undefined : await activeOrg(bus, org_id)
+  const asked = org_id === null ? undefined : activeOrg(bus, org_id)
+  if (target === 'deployment') {
+    // the operator hears of it while auth is away too, then by the number of the org
+    const org = await asked?.then((one) => one?.prefix).catch(() => `org ${org_id}`)
+    return { url: String(config.ERROR_WEBHOOK_URL), guarded: false, org }
+  }
+  const found = await asked
   const org = found?.prefix
-  if (target === 'deployment') return { url: String(config.ERROR_WEBHOOK_URL), guarded: false, org }
   const url = found && URL.parse((await errorWebhook(bus, found.id)) ?? '')
   if (!url) return undefined
   const named = config.ALERTS_WEBHOOK_ORIGINS.includes(url.origin)

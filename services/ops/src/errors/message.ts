@@ -25,9 +25,9 @@ export function textOf({ service, kind, message, location, route, returned, org 
   return lines.filter(Boolean).join('\n')
 }
 
-/** Told once there is room again. */
-export const textOfHeld = (held: number) =>
-  `**${held} more error${held === 1 ? '' : 's'}** ${held === 1 ? 'was' : 'were'} new or came back while this channel had its messages of the hour. The error log has all.`
+/** Told once there is room again, of the errors of one org or of the server. */
+export const textOfHeld = (held: number, org: string | undefined) =>
+  `**${held} more error${held === 1 ? '' : 's'}**${org ? ` of ${org}` : ''} ${held === 1 ? 'was' : 'were'} new or came back while there was no room for more messages in the hour. The error log has all.`
 
 /** A backtick would end the code. */
 const plain = (text: string, most: number) => text.replaceAll('`', "'").slice(0, most)

@@ -6,6 +6,7 @@ import {
   reportError,
 } from '@guildhall/contracts/error-groups'
 import { testOps } from '../testing.ts'
+import { stackWithoutQueries } from './rules.ts'
 
 const org = { id: 1, prefix: 'chess', name: 'Chess', modules: [], publisher: false }
 const params = { org: 'chess' }
@@ -44,6 +45,41 @@ test('a report of a browser is an error of the org, without what follows ? and #
   )
   assert.equal(group?.message, 'GET https://api.test/x failed')
   assert.doesNotMatch(JSON.stringify(group), /example\.org|abc|v=7/)
+})
+
+test('nothing of an address after ? or # is kept, whatever stands in it, and nobody who signs in by it', async (t) => {
+  const { report, list } = await setUp(t)
+  const messages = {
+    'GET https://app.example/x?at=12:30&token=SECRET failed': 'GET https://app.example/x failed',
+    'open https://app.example/#state=a:SECRET': 'open https://app.example/',
+    'read https://app.example/y?q=(a)&token=SECRET': 'read https://app.example/y',
+    'fetch /api/auth/exchange?code=SECRET:12:34 failed': 'fetch /api/auth/exchange failed',
+    'went to ?code=SECRET': 'went to ',
+    'no answer of HTTPS://user:SECRET@h/z': 'no answer of HTTPS://h/z',
+    'no answer of https://user:SE@CRET@h/z': 'no answer of https://h/z',
+    'a?.b is undefined, error #31': 'a?.b is undefined, error #31',
+  }
+  for (const message of Object.keys(messages)) {
+    const stack = `Error: ${message}\n    at f (https://a.test/b.js?v=(SECRET):12:34)`
+    assert.equal((await report({ message, stack })).status, 202)
+  }
+  const groups = await list()
+  assert.deepEqual(groups.map(({ message }) => message).sort(), Object.values(messages).sort())
+  assert.doesNotMatch(JSON.stringify(groups), /SECRET|CRET@/)
+  for (const { location } of groups) assert.equal(location, '/b.js:12')
+})
+
+test('a frame of any browser keeps its line and column without the query', () => {
+  const stack = [
+    'f@https://a.test/b.js?v=7:12:34',
+    '    at https://a.test/b.js?v=7:1:2',
+    '    at g (https://a.test/b.js:3:4)',
+  ]
+  assert.deepEqual(stackWithoutQueries(stack.join('\n')).split('\n'), [
+    'f@https://a.test/b.js:12:34',
+    '    at https://a.test/b.js:1:2',
+    '    at g (https://a.test/b.js:3:4)',
+  ])
 })
 
 test('a report that is empty or too long is refused', async (t) => {

@@ -3,7 +3,7 @@ import type { App } from '@guildhall/service/app'
 import { newId } from '@guildhall/service/id'
 import { counter, spend } from '@guildhall/service/rate'
 import type { Deps } from '../deps.ts'
-import { withoutQueries } from './rules.ts'
+import { stackWithoutQueries, withoutQueries } from './rules.ts'
 import { storeError } from './store.ts'
 
 /** What a browser reports is an error of this service. */
@@ -21,7 +21,7 @@ export function reportRoutes(app: App, { db, now }: Deps) {
       org_id: org.id,
       kind,
       message: withoutQueries(message),
-      stack: stack ? withoutQueries(stack) : null,
+      stack: stack ? stackWithoutQueries(stack) : null,
       route: route?.replace(/[?#].*$/s, '') || null,
       request_id,
       dropped_before: 0,

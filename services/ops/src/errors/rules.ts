@@ -31,6 +31,27 @@ export function firstFrameOfPage(stack: string | null): string | null {
   return path === undefined ? null : `${path}:${line}`
 }
 
-/** What follows ? or # in the addresses of a text may be somebody's: a code, a name, a search. */
-export const withoutQueries = (text: string) =>
-  text.replace(/(\bhttps?:\/\/[^\s?#)]+)[?#][^\s):]*/g, '$1')
+/**
+ * What follows ? or # in the addresses of a text may be somebody's: a code, a name, a search. It goes, up to the next
+ * white space; so does who signs in, before the @ of an address.
+ */
+export const withoutQueries = (text: string) => text.replace(/\S+/g, withoutQuery)
+
+/** As `withoutQueries`; the lines of a stack that are frames keep their line and column. */
+export const stackWithoutQueries = (stack: string) => stack.replace(/.+/g, frameWithoutQuery)
+
+function withoutQuery(word: string): string {
+  const open = word.replace(/\/\/[^/\\?#]*@/g, '//')
+  const cut = open.search(/[?#]/)
+  if (cut < 0) return open
+  // `a?.b` and `#31` are no addresses
+  const isAddress = open.lastIndexOf('/', cut) >= 0 || open.includes('=', cut)
+  return isAddress ? open.slice(0, cut) : open
+}
+
+/** A frame is `at render (<url>:12:34)`, or `render@<url>:12:34` and nothing else. */
+function frameWithoutQuery(line: string): string {
+  const isFrame = /^\s*(at\s|\S+$)/.test(line)
+  const [place = ''] = (isFrame && /(:\d+){1,2}\)?$/.exec(line)) || []
+  return withoutQueries(line.slice(0, line.length - place.length)) + place
+}
