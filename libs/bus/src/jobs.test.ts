@@ -121,7 +121,7 @@ test('who asked is told of a run that failed for good, in the transaction that e
   const id = await queue()
   // as a process leaves it that ended each time while it ran
   await db.updateTable('job_runs').set({ attempts: job.attempts }).where('id', '=', id).execute()
-  work(handles(job, async () => told.push('ran'), tell))
+  work(handles({ ...job, once: 'It is told' }, async () => told.push('ran'), tell))
   assert.equal((await ended(id)).state, 'failed')
   assert.equal((await runOf(id)).error, 'The process ended while it ran')
   assert.deepEqual(told, Array(2).fill('failed The process ended while it ran'))
