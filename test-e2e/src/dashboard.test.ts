@@ -11,7 +11,7 @@ import { getTrends, seriesKeys } from '@guildhall/contracts/trends'
 import { people } from '@guildhall/sandbox/demo'
 import type { ChatWebhook } from '@guildhall/sandbox/world'
 import { until } from '@guildhall/service/testing'
-import { testStack } from './stack.ts'
+import { type TestStack, testStack } from './stack.ts'
 
 const params = { org: 'demo' }
 
@@ -90,8 +90,31 @@ test('an officer sees at a glance what the org has, what happened and what does 
     return told.body.result as { activity: unknown[]; jobs: unknown[] }
   }
   await toldTo('org.trends', 'org:read')
+  await seesRefusal(stack, access_token)
   const { activity: none, jobs: noJobs } = await toldTo('org.overview', 'org:read')
   assert.deepEqual([none, noJobs], [[], []])
   const more = await toldTo('org.overview', 'org:read', 'activity:read')
   assert.ok(more.activity.length > 0 && more.jobs.length > 0)
 })
+
+/** A tool call that is refused has its status in the audit log, and has failed in the trends. */
+async function seesRefusal(stack: TestStack, access_token: string) {
+  const officer = stack.as(access_token)
+  const actions = async () => {
+    const reply = await officer.call(getTrends, { params, query: {} })
+    assert.ok(reply.status === 200, JSON.stringify(reply.body))
+    return reply.body.series.find(({ key }) => key === 'actions') ?? assert.fail()
+  }
+  assert.equal((await actions()).failed, 0)
+  const agent = stack.as((await stack.machineToken(access_token, ['org:read'])).token)
+  const refused = await agent.call(useTool, { params: { name: 'org.trends' }, body: { days: 1 } })
+  assert.equal(refused.status, 400)
+  await until(async () => (await actions()).failed === 1)
+  const { body } = await officer.call(listActivity, { params, query: {} })
+  const lines = 'activity' in body ? body.activity : assert.fail()
+  const of = lines.filter(({ action, status }) => action === 'mcp.tool.called' && status !== null)
+  assert.deepEqual(
+    of.map(({ status, details }) => [status, details.code]),
+    [[400, 'tool.arguments']],
+  )
+}

@@ -3,14 +3,16 @@ import { type TestContext, test } from 'node:test'
 import type { Job } from '@guildhall/contracts/job'
 import { listJobRuns, retryJobRun, tellJobDays } from '@guildhall/contracts/job-runs'
 import { pruneJobs } from '@guildhall/contracts/ops'
+import type { Trx } from '@guildhall/db/open'
 import { AppError } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
 import { cleanUp, until } from '@guildhall/service/testing'
 import { z } from 'zod'
 import { ask } from './calls.ts'
-import { handles, queueJob, runJobs } from './jobs.ts'
+import { handles, queueJob, type RetriedRun, runJobs } from './jobs.ts'
 import { relay } from './relay.ts'
 import { ensureStreams } from './streams.ts'
+import type { BusTables } from './tables.ts'
 import { busAs, quietLog, testBroker, testOutbox } from './testing.ts'
 
 const job = {
@@ -20,16 +22,21 @@ const job = {
 const BY = { source: 'http', actor_kind: 'officer', actor_id: '12345' } as const
 
 /** A service whose job is refused as long as `state.broken`. */
-async function setUp(t: TestContext, more: Partial<Job> = {}) {
+async function setUp(
+  t: TestContext,
+  more: Partial<Job> = {},
+  retried?: (trx: Trx<BusTables>, run: RetriedRun) => Promise<unknown>,
+) {
   const [{ url }, db] = await Promise.all([testBroker(t), testOutbox(t)])
   const ops = await busAs(t, { url, peer: 'ops' })
   await ensureStreams(ops.jsm)
   const bus = await busAs(t, { url, peer: 'alerts', log: quietLog })
   const state = { broken: true, ran: 0 }
-  const handler = handles({ ...job, ...more }, async () => {
+  async function run() {
     state.ran += 1
     if (state.broken) throw new AppError('invalid', 'feed.broken', 'It is broken')
-  })
+  }
+  const handler = handles({ ...job, ...more }, run, undefined, retried)
   const ending = new AbortController()
   const running = [runJobs(bus, db, [handler], ending.signal), relay(bus, db, ending.signal)]
   cleanUp(t, async () => {
@@ -118,4 +125,35 @@ test('a job whose failure used up what it worked on is not run again, and says w
   await inState(id, 'failed')
   await assert.rejects(retry(id), { code: 'job.once', message: /The file is deleted/ })
   assert.equal(state.ran, 1)
+})
+
+test('a handler is told in the transaction that opens a run again, and may refuse that', async (t) => {
+  const told: string[] = []
+  const tell = async (trx: Trx<BusTables>, { run_id }: RetriedRun) => {
+    const { state } = await trx
+      .selectFrom('job_runs')
+      .select('state')
+      .where('id', '=', run_id)
+      .executeTakeFirstOrThrow()
+    told.push(`${run_id} ${state}`)
+    if (told.length === 1) throw new AppError('conflict', 'feed.busy', 'Try again later')
+  }
+  const { queue, inState, retry, state } = await setUp(t, {}, tell)
+  const id = await queue({ org_id: 1 })
+  await inState(id, 'failed')
+  state.broken = false
+  await assert.rejects(retry(id), { code: 'feed.busy' })
+  await inState(id, 'failed')
+  await retry(id)
+  await inState(id, 'done')
+  assert.deepEqual(told, Array(2).fill(`${id} queued`))
+  assert.equal(state.ran, 2)
+})
+
+test('a handler that hears of failed runs hears of those run again too, unless its job runs once', () => {
+  const run = async () => {}
+  assert.throws(() => handles(job, run, run), /needs retried/)
+  handles(job, run, run, run)
+  handles({ ...job, once: 'The file is deleted' }, run, run)
+  handles(job, run)
 })

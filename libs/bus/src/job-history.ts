@@ -46,7 +46,7 @@ export function answerHistoryCalls(bus: Bus, db: Db<BusTables>, handlers: JobHan
 
 /**
  * Opens a failed run again and sends it under an id of its own, as the stream has seen the first one's. Of many who ask
- * at once one does it. Throws `job.not_failed` and `job.once` (409).
+ * at once one does it. Throws `job.not_failed` and `job.once` (409), and what the handler refuses it with.
  */
 async function retry(trx: Trx<BusTables>, handlers: JobHandler[], { org_id, id, by }: Retry) {
   const run = await trx
@@ -57,7 +57,8 @@ async function retry(trx: Trx<BusTables>, handlers: JobHandler[], { org_id, id, 
     .forUpdate()
     .executeTakeFirst()
   if (!run) return null
-  const job = handlers.find((one) => one.job.name === run.job)?.job
+  const handler = handlers.find((one) => one.job.name === run.job)
+  const job = handler?.job
   if (run.state !== 'failed') throw notFailed(run)
   if (!job || job.once) throw onlyOnce(run, job?.once)
   const reset = { finished_at: null, error: null, result: null }
@@ -67,6 +68,7 @@ async function retry(trx: Trx<BusTables>, handlers: JobHandler[], { org_id, id, 
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow()
+  await handler.retried?.(trx as never, { run_id: id })
   await enqueue(
     trx,
     { ...queued(job, run.args, id), id: newId() },

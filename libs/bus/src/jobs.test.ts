@@ -121,7 +121,7 @@ test('who asked is told of a run that failed for good, in the transaction that e
   const id = await queue()
   // as a process leaves it that ended each time while it ran
   await db.updateTable('job_runs').set({ attempts: job.attempts }).where('id', '=', id).execute()
-  work(handles(job, async () => told.push('ran'), tell))
+  work(handles({ ...job, once: 'It is told' }, async () => told.push('ran'), tell))
   assert.equal((await ended(id)).state, 'failed')
   const why = 'The process ended while ops.prune ran'
   assert.equal((await runOf(id)).error, why)

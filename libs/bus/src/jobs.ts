@@ -31,21 +31,32 @@ export interface FailedRun {
   error: Error
 }
 
+/** A run that had failed, and that somebody runs again. */
+export type RetriedRun = Pick<FailedRun, 'run_id'>
+
 /** A job and what runs it. What it returns is kept as the run's result. */
 export interface JobHandler {
   job: Job
   run(args: never, context: JobContext): Promise<unknown>
   /** Told in the transaction that ends a run as failed, whatever ended it: the process too. */
   failed?(trx: never, run: FailedRun): Promise<unknown>
+  /** Told in the transaction that opens a failed run again; what it throws refuses that. */
+  retried?(trx: never, run: RetriedRun): Promise<unknown>
 }
 
-/** Pairs a job with its handler, so that the arguments have their type. */
+/**
+ * Pairs a job with its handler, so that the arguments have their type. Throws where a job that may be run again would hear
+ * that a run has failed, and not that it is open again: it would take the run for over, and do nothing.
+ */
 export function handles<J extends Job, T extends BusTables = BusTables>(
   job: J,
   run: (args: z.output<J['args']>, context: JobContext) => Promise<unknown>,
   failed?: (trx: Trx<T>, run: FailedRun) => Promise<unknown>,
+  retried?: (trx: Trx<T>, run: RetriedRun) => Promise<unknown>,
 ): JobHandler {
-  return { job, run, ...(failed && { failed }) }
+  if (failed && !retried && !job.once)
+    throw new Error(`${job.name}: a handler with failed needs retried too, or its job says once`)
+  return { job, run, ...(failed && { failed }), ...(retried && { retried }) }
 }
 
 /** Queues a job in the transaction that asks for it, where it is seen as `queued` at once. */

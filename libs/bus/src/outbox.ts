@@ -26,12 +26,13 @@ export interface Outgoing {
 /** Who did it, for an audit line that no request caused. */
 type Actor = Pick<AuditEvent, 'source' | 'actor_kind' | 'actor_id'>
 
-/** An audit line. `by` is the caller of a request, or an actor of another kind. */
+/** An audit line. `by` is the caller of a request, or an actor of another kind; `status` is that of what was refused. */
 export function audit<D extends z.ZodObject>(
   { action, details }: AuditAction<D>,
   by: Caller | Actor,
   org: { id: number } | undefined,
   said: z.input<D>,
+  status: number | null = null,
 ): Outgoing {
   const actor: Actor = 'source' in by ? by : { source: 'http', ...actorOf(by) }
   const id = newId()
@@ -41,7 +42,7 @@ export function audit<D extends z.ZodObject>(
     action,
     ...actor,
     org_id: org?.id ?? null,
-    status: null,
+    status,
     details: details.parse(said),
   }
   const service = action.slice(0, action.indexOf('.')) as Service

@@ -12,6 +12,7 @@ export const AuditEvent = z.object({
   org_id: z.int().nullable(),
   actor_kind: z.enum(['officer', 'superadmin', 'member', 'machine', 'job', 'operator', 'system']),
   actor_id: z.string().nullable(),
+  /** The HTTP status that a refused tool call was answered with; nothing of what was done. */
   status: z.int().nullable(),
   details: z.record(z.string(), z.unknown()),
 })

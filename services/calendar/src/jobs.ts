@@ -8,7 +8,7 @@ import { pruneRuns } from './orgs/prune.ts'
 import { postDue } from './posts/run.ts'
 import { endFailed } from './sync/queries.ts'
 import { runSync } from './sync/run.ts'
-import { startEnabled } from './sync/start.ts'
+import { startAgain, startEnabled } from './sync/start.ts'
 
 /** What calendar runs. */
 export const jobHandlers = (deps: Deps) => [
@@ -16,6 +16,7 @@ export const jobHandlers = (deps: Deps) => [
     syncOrg,
     (args, context) => runSync(deps, args, context),
     (trx: Trx, run) => endFailed(trx, run, deps.now()),
+    (trx: Trx, run) => startAgain(trx, run, deps.now()),
   ),
   handles(syncAllOrgs, () => startEnabled(deps)),
   handles(postDueEvents, (_args, { signal }) => postDue(deps, signal)),

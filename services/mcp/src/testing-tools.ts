@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { answer } from '@guildhall/bus/calls'
 import { busAs } from '@guildhall/bus/testing'
+import { AuditEvent } from '@guildhall/contracts/event'
 import { listTools, useTool } from '@guildhall/contracts/mcp'
 import { callOf, type ToolArgs } from '@guildhall/contracts/tool'
 import { tools } from '@guildhall/contracts/tools'
@@ -21,10 +22,12 @@ export async function testTools(t: TestContext, scopes: string[], more: Env = {}
     assert.ok(reply.status === 200, JSON.stringify(reply.body))
     return reply.body.tools.map(({ name }) => name)
   }
-  const lines = async () => {
+  const written = async () => {
     const rows = await mcp.db.selectFrom('outbox').select('payload').orderBy('id').execute()
-    return rows.map(({ payload }) => (payload as { details: object }).details)
+    return rows.map(({ payload }) => AuditEvent.parse(payload))
   }
+  const lines = async () => (await written()).map(({ details }) => details)
+  const statuses = async () => (await written()).map(({ status }) => status)
   async function answerAs(name: string, handle: (args: ToolArgs) => Promise<unknown>) {
     const tool = tools.find((one) => one.name === name) ?? assert.fail(name)
     const owner = await busAs(t, { url: mcp.settings.NATS_URL, peer: tool.route.owner })
@@ -36,7 +39,7 @@ export async function testTools(t: TestContext, scopes: string[], more: Env = {}
     cleanUp(t, lock.letGo)
     return lock
   }
-  return { ...mcp, use, names, lines, answerAs, lockOutbox }
+  return { ...mcp, use, names, lines, statuses, answerAs, lockOutbox }
 }
 
 /** Keeps lines from being written until it is let go; `waits` resolves once somebody would write one. */

@@ -30,6 +30,15 @@ export const endFailed = (trx: Trx, { run_id, error }: FailedRun, now: Date) =>
     .where(isNotHeld)
     .execute()
 
+/** Opens a run again that has failed. Throws the violation of `runs_one_at_a_time` where another is under way. */
+export const openAgain = (trx: Trx, id: string, now: Date) =>
+  trx
+    .updateTable('runs')
+    .set({ status: 'started', error: null, code: null, started_at: now, finished_at: null })
+    .where('id', '=', id)
+    .where('status', '=', 'failed')
+    .execute()
+
 /** Ends runs for which there is no job any more, so that they stand in nobody's way. */
 export async function endLost(db: Db, now: Date, orgId?: number): Promise<void> {
   const alive = db.selectFrom('job_runs').select('id').where('state', 'in', ['queued', 'running'])

@@ -1,12 +1,14 @@
 import { ask } from '@guildhall/bus/calls'
-import { queueJob } from '@guildhall/bus/jobs'
+import { queueJob, type RetriedRun } from '@guildhall/bus/jobs'
 import { audit, enqueue } from '@guildhall/bus/outbox'
 import { calendarSyncStarted, syncOrg } from '@guildhall/contracts/calendar'
 import { findOrg } from '@guildhall/contracts/orgs'
+import { violates } from '@guildhall/db/violations'
 import { AppError, isDatabaseAway } from '@guildhall/service/errors'
 import { newId } from '@guildhall/service/id'
+import type { Trx } from '../db.ts'
 import type { Deps } from '../deps.ts'
-import { endLost, insertRun, unfinishedRun } from './queries.ts'
+import { endLost, insertRun, openAgain, unfinishedRun } from './queries.ts'
 
 type By = Parameters<typeof audit>[1]
 
@@ -46,6 +48,20 @@ const isStarted = (
     await enqueue(trx, audit(calendarSyncStarted, by, { id: org_id }, { run_id: id, force }))
     return true
   })
+
+/** Starts the sync of a failed job that is run again. Throws `calendar.syncing` where another of its org is under way. */
+export async function startAgain(trx: Trx, { run_id }: RetriedRun, now: Date): Promise<void> {
+  const run = await trx
+    .selectFrom('runs')
+    .select('org_id')
+    .where('id', '=', run_id)
+    .executeTakeFirst()
+  if (!run) return // it is older than what is kept; the job writes it anew
+  await endLost(trx, now, run.org_id)
+  await openAgain(trx, run_id, now).catch((error) => {
+    throw violates(error, 'runs_one_at_a_time') ? syncing() : error
+  })
+}
 
 const BY_SCHEDULE = { source: 'job', actor_kind: 'job', actor_id: null } as const
 

@@ -71,3 +71,18 @@ test('of a tool that does not answer in time it is told that nobody knows, and n
   assert.deepEqual(await lines(), [said('asked'), said('unknown', 'tool.unanswered')])
   assert.match(JSON.stringify((await use('knowledge.sources')).body), /in time; ask for less/)
 })
+
+test('a line has the status that a refused call was answered with, and none of what was done', async (t) => {
+  const scopes = ['knowledge:read', 'knowledge:write']
+  const { use, statuses, answerAs } = await testTools(t, scopes, { TOOL_DEADLINE_MS: '200' })
+  await answerAs(WRITES, async ({ input }) => {
+    if (input.key === 'a') return { queued: true }
+    if (input.key === 'b') throw new AppError('not_found', 'source.not_found', 'There is none')
+    return await new Promise<never>(() => {})
+  })
+  const calls = [{ key: 'a' }, { key: 'b' }, { key: 'c' }, { key: 1 }]
+  const told = []
+  for (const body of calls) told.push((await use(WRITES, body)).status)
+  assert.deepEqual(told, [200, 404, 503, 400])
+  assert.deepEqual(await statuses(), [null, null, null, 404, null, 503, 400])
+})

@@ -7,10 +7,11 @@ import type { Deps } from '../deps.ts'
 import type { Asker } from './usable.ts'
 
 type Told = z.input<typeof toolUsed.details>
-/** What became of a call, and the code of a refusal. */
+/** What became of a call, and of a refusal its code and the HTTP status that answers it. */
 export interface Outcome {
   outcome: Told['outcome']
   code: string | null
+  status: number | null
 }
 
 const MOST_NAME_CHARS = 100
@@ -23,8 +24,8 @@ export function notesOf({ db, log }: Pick<Deps, 'db' | 'log'>, asker: Asker, nam
   const by = { ...actorOf(asker.caller), source: 'mcp' as const }
 
   /** Is in the database once it resolves. */
-  async function write({ outcome, code }: Outcome) {
-    const line = audit(toolUsed, by, asker.org, { tool, outcome, code })
+  async function write({ outcome, code, status }: Outcome) {
+    const line = audit(toolUsed, by, asker.org, { tool, outcome, code }, status)
     await db.transaction().execute((trx) => enqueue(trx, line))
   }
 

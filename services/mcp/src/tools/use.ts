@@ -1,7 +1,7 @@
 import { ask, isUnanswered } from '@guildhall/bus/calls'
 import type { ToolAnswer } from '@guildhall/contracts/mcp'
 import { callOf, readsOnly, type Tool } from '@guildhall/contracts/tool'
-import { AppError } from '@guildhall/service/errors'
+import { AppError, STATUS } from '@guildhall/service/errors'
 import type { Deps } from '../deps.ts'
 import { notesOf, type Outcome } from './note.ts'
 import { previewOf } from './preview.ts'
@@ -42,9 +42,10 @@ async function useNoted(deps: Using, asker: Asker, request: Request): Promise<To
   })
   const preview = tool.confirm !== undefined && request.input.confirm !== true
   const writes = !preview && !readsOnly(tool)
-  if (writes) await notes.write({ outcome: 'asked', code: null })
+  if (writes) await notes.write({ outcome: 'asked', ...notRefused })
   const became = await use(deps, asker, { tool, preview, given: request.input }).then(
-    (answer) => ({ outcome: preview ? 'confirm_required' : 'done', code: null, answer }) as const,
+    (answer) =>
+      ({ outcome: preview ? 'confirm_required' : 'done', ...notRefused, answer }) as const,
     (error) => ({ ...refusedBy(error), error }),
   )
   if (writes) await notes.settle(became)
@@ -101,10 +102,12 @@ function checkArguments(tool: Tool, given: Record<string, unknown>) {
 const isOverLimit = (error: unknown) => error instanceof AppError && error.kind === 'rate_limited'
 
 function refusedBy(error: unknown): Outcome {
-  const code = error instanceof AppError ? error.code : 'internal'
-  return { outcome: code === UNANSWERED ? 'unknown' : 'refused', code }
+  if (!(error instanceof AppError)) return { outcome: 'refused', code: 'internal', status: 500 }
+  const { code, kind } = error
+  return { outcome: code === UNANSWERED ? 'unknown' : 'refused', code, status: STATUS[kind] }
 }
 
+const notRefused = { code: null, status: null }
 const UNANSWERED = 'tool.unanswered'
 
 function unanswered(tool: Tool, preview: boolean, cause: unknown) {

@@ -32,7 +32,7 @@ export async function auditLines(
   }))
 }
 
-/** How many lines of an org there are on each day since an instant; refused tool calls have failed. */
+/** How many lines of an org there are on each day since an instant; tool calls that were refused, or that nobody answered, have failed. */
 export async function auditDays(
   db: Db,
   { org_id, since }: { org_id: number; since: string },

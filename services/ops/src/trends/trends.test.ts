@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer } from '@guildhall/bus/calls'
+import { audit } from '@guildhall/bus/outbox'
 import { tellJobDays } from '@guildhall/contracts/job-runs'
+import { toolUsed } from '@guildhall/contracts/mcp'
 import { getTrends, tellTrends } from '@guildhall/contracts/trends'
 import { newId } from '@guildhall/service/id'
 import { storeAudit } from '../audit/store.ts'
@@ -10,18 +12,15 @@ import { officerOf, opsWith, params } from '../testing-services.ts'
 const DAY_MS = 86_400_000
 const ago = (days: number) => new Date(Date.now() - days * DAY_MS)
 const dateOf = (at: Date) => at.toISOString().slice(0, 10)
-const line = (at: Date, more: object = {}) => ({
-  id: newId(at.getTime()),
-  created_at: at.toISOString(),
-  source: 'http',
-  action: 'auth.org.created',
-  org_id: 1,
-  actor_kind: 'officer',
-  actor_id: '12345',
-  status: null,
-  details: {},
-  ...more,
-})
+const by = { source: 'mcp', actor_kind: 'machine', actor_id: newId() } as const
+/** A line as mcp sends it of a tool that was called then. */
+const line = (at: Date, { org = 1, status = 200 } = {}) => {
+  const refused = status >= 400
+  const said = { tool: 'org.trends', code: refused ? 'tool.arguments' : null }
+  const outcome = refused ? 'refused' : 'done'
+  const sent = audit(toolUsed, by, { id: org }, { ...said, outcome }, refused ? status : null)
+  return { ...sent.payload, created_at: at.toISOString() }
+}
 
 test('a series has one value for each UTC day up to today, and zero where nothing happened', async (t) => {
   const { bus, heard, db, as } = await opsWith(t, 'store', 'alerts')
@@ -37,11 +36,11 @@ test('a series has one value for each UTC day up to today, and zero where nothin
     }))
   await heard()
   await storeAudit(db, line(ago(1)))
-  await storeAudit(db, line(ago(1), { status: 403 }))
+  await storeAudit(db, line(ago(1), { status: 400 }))
   const first = Date.parse(`${dateOf(ago(6))}T00:00:00Z`)
   await storeAudit(db, line(new Date(first)))
   await storeAudit(db, line(new Date(first - 1)))
-  await storeAudit(db, line(ago(0), { org_id: 2 }))
+  await storeAudit(db, line(ago(0), { org: 2 }))
 
   const officer = as(officerOf(1, ['points', 'alerts']))
   const reply = await officer.call(getTrends, { params, query: { days: '7' } })
