@@ -98,7 +98,9 @@ test('the check passes on a good installation and names every fault of a bad one
     KNOWLEDGE_CRAWL_BACH: '5',
     SECRET_KEY_FILE: '/nowhere',
   }
-  const faulty = await operatorOf(t, faults)
+  const wrongNats = { ...faults, NATS_URL: 'nats://a:1,nats://b:2' }
+  const stack = await testStack(t)
+  const faulty = operatorAt(stack, faults)
   const machine = await faulty('config', 'check', '--json')
   const found: { check: string; ok: boolean }[] = JSON.parse(machine.out)
   assert.equal(machine.code, 1)
@@ -106,6 +108,16 @@ test('the check passes on a good installation and names every fault of a bad one
     found.filter(({ ok }) => !ok).map(({ check }) => check),
     ['settings of knowledge', 'settings of ops', 'unknown settings', 'contradictions', 'database'],
   )
+  const withNats = operatorAt(stack, wrongNats)
+  const [list, all] = await Promise.all([
+    withNats('org', 'list'),
+    withNats('config', 'check', '--json'),
+  ])
+  assert.deepEqual([list.code, /^Settings cannot.*\n +NATS_URL: needs/.test(list.err)], [1, true])
+  const wrong: typeof found = JSON.parse(all.out)
+  const told = wrong.filter(({ ok }) => !ok).map(({ check }) => check)
+  for (const { check, ok } of found) assert.ok(ok || told.includes(check), check)
+  assert.ok(told.includes('nats') && told.includes('settings of gateway'), told.join())
   const bad = await faulty('config', 'check')
   assert.equal(bad.code, 1)
   assert.match(bad.err, /settings of ops +FAULT[^:]*:\n +OPS_PORT/)

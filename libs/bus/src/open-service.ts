@@ -135,7 +135,7 @@ function answerFrameCalls(service: Service, bus: Bus, ready: Readiness) {
 async function openSchema(service: Service, config: ServiceConfig, migrations: string) {
   const { DATABASE_URL, INTERNAL_KEY, OWN_DATABASE_URL } = config
   const own = isRoleUrl(DATABASE_URL, service) ? DATABASE_URL : OWN_DATABASE_URL
-  if (!own) await provision(DATABASE_URL, service, INTERNAL_KEY)
+  if (!own) await provision(DATABASE_URL, service, INTERNAL_KEY, { newKey: 'accepted' })
   const url = own ?? roleUrl(DATABASE_URL, service, INTERNAL_KEY)
   await migrateUp({ url, schema: service, folders: [busMigrations, migrations] })
   return url

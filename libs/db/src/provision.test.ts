@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { isDatabaseAway } from '@guildhall/service/errors'
 import { cleanUp } from '@guildhall/service/testing'
 import { Client } from 'pg'
-import { provision, roleUrl } from './provision.ts'
+import { checkRole, provision, roleUrl } from './provision.ts'
 import { startTestPostgres, testDatabase } from './testing.ts'
 
 const KEY = '11'.repeat(32)
@@ -81,12 +82,15 @@ test('a new key takes the old password away and leaves the tables', async (t) =>
   await provision(url, 'auth', KEY)
   await run(roleUrl(url, 'auth', KEY), 'create table auth.kept (n int)')
   const newKey = '99'.repeat(32)
-  await provision(url, 'auth', newKey)
+  await provision(url, 'auth', newKey, { newKey: 'accepted' })
   assert.deepEqual(
     await run(roleUrl(url, 'auth', newKey), 'select count(*)::int from auth.kept'),
     [0],
   )
-  await assert.rejects(run(roleUrl(url, 'auth', KEY), 'select 1'), BAD_PASSWORD)
+  await assert.rejects(run(roleUrl(url, 'auth', KEY), 'select 1'), (error) => {
+    assert.equal((error as { code?: unknown }).code, BAD_PASSWORD.code)
+    return isDatabaseAway(error) // who asks while the old key is in use is answered 503
+  })
 })
 
 test('an owner that is no superuser can make roles and schemas', async (t) => {
@@ -114,4 +118,28 @@ test('ten processes may provision at once, also in several databases of one serv
   for (const owner of owners) {
     assert.deepEqual(await run(roleUrl(owner, 'ops', KEY), 'select 1'), [1])
   }
+})
+
+test('a deployment on the server of another leaves it its roles, and is told to take a server of its own', async (t) => {
+  const { url, stop } = await startTestPostgres()
+  cleanUp(t, stop)
+  for (const name of ['club', 'trial']) await run(url, `create database ${name}`)
+  const [club, trial] = ['club', 'trial'].map((pathname) =>
+    String(Object.assign(new URL(url), { pathname })),
+  ) as [string, string]
+  await provision(club, 'auth', KEY)
+  const otherKey = '99'.repeat(32)
+  const refused = { code: 'database.other_deployment', message: /the database club uses it.*own/ }
+  await assert.rejects(provision(trial, 'auth', otherKey), refused)
+  await assert.rejects(provision(trial, 'auth', otherKey, { newKey: 'accepted' }), refused)
+  await assert.rejects(checkRole(trial, 'auth', otherKey), refused)
+  assert.deepEqual(await run(roleUrl(club, 'auth', KEY), 'select 1'), [1])
+  assert.deepEqual(await run(trial, `select from pg_namespace where nspname = 'auth'`), [])
+
+  const another = { ...refused, message: /Set the INTERNAL_KEY/ }
+  await assert.rejects(provision(club, 'auth', otherKey), another, 'a command with a strange key')
+  await run(url, 'drop database club with (force)')
+  await checkRole(trial, 'auth', otherKey)
+  await provision(trial, 'auth', otherKey)
+  assert.deepEqual(await run(roleUrl(trial, 'auth', otherKey), 'select 1'), [1], 'left over')
 })

@@ -57,6 +57,22 @@ test('every fault is told at once, with what the setting is for', () => {
   assert.match(said, /Where the test listens/)
 })
 
+test('an address that no nats-server has is refused, before anybody connects to it', () => {
+  for (const NATS_URL of ['nats://h', 'tls://[::1]:4222', 'nats://user:pass@host.example:4222'])
+    assert.equal(readSettings(Settings, { ...good, NATS_URL }).NATS_URL, NATS_URL)
+  for (const NATS_URL of [
+    'notaurl',
+    'http://host:4222',
+    'host:4222',
+    'nats://',
+    'nats:host',
+    'nats://h:99999',
+    'nats://a:1,nats://b:2',
+    'nats://a,b',
+  ])
+    assert.match(refusal({ ...good, NATS_URL }), /NATS_URL: needs nats:/, NATS_URL)
+})
+
 test('a DSN that the tracker would not take is refused', () => {
   const dsn = (TRACKER_DSN: string) => readSettings(Settings, { ...good, TRACKER_DSN })
   for (const one of ['https://key@host/1', 'http://key@[::1]:9/at/2']) assert.ok(dsn(one))

@@ -58,6 +58,16 @@ export const PostgresUrl = z
   })
   .refine((url) => /^postgres(ql)?:\/\//.test(url), 'needs a postgres:// URL')
 
+/** Where one nats-server listens. */
+export const NatsUrl = z
+  .string()
+  .refine(isNatsUrl, 'needs nats://host:port or tls://host:port, of one server')
+
+function isNatsUrl(text: string): boolean {
+  const url = URL.parse(text)
+  return !!url && ['nats:', 'tls:'].includes(url.protocol) && /^[^,]+$/.test(url.hostname)
+}
+
 /** An http(s) address. */
 export const WebUrl = z.url({ protocol: /^https?$/ })
 
@@ -102,7 +112,7 @@ export const commonSettings = {
   DATABASE_URL: PostgresUrl.describe(
     'Postgres, as the owner of the database or as the role of the service',
   ),
-  NATS_URL: z.string().describe('nats://host:port; without a user in it each service uses its own'),
+  NATS_URL: NatsUrl.describe('nats://host:port; without a user in it each service uses its own'),
   LOG_FORMAT: z.enum(['json', 'text']).default('json').describe('How log lines are written'),
   LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'fatal'])

@@ -49,8 +49,11 @@ export class AppError extends Error {
 /** The one answer for unknown, switched off and somebody else's, so that they look alike. */
 export const notFound = () => new AppError('not_found', 'route.not_found', 'Not found')
 
-/** SQLSTATE classes and errors of Node that mean: the database is away or going, and may come back. */
-const AWAY = /^(08...|57P0[123]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT)$/
+/**
+ * SQLSTATE classes and errors of Node that mean: the database is away or going, and may come back. A password that it
+ * stops to take while we run (28P01) is mended there, by no caller of ours.
+ */
+const AWAY = /^(08...|28P01|57P0[123]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT)$/
 /** What pg says of a connection that broke, without any code. */
 const BROKEN =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout)/

@@ -9,5 +9,5 @@ const { INTERNAL_KEY, DATABASE_URL } = commonSettings
 if (import.meta.main) {
   const settings = readSettings(z.object({ INTERNAL_KEY, DATABASE_URL }), process.env)
   for (const service of services)
-    await provision(settings.DATABASE_URL, service, settings.INTERNAL_KEY)
+    await provision(settings.DATABASE_URL, service, settings.INTERNAL_KEY, { newKey: 'accepted' })
 }

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { connectBus } from '@guildhall/bus/connect'
 import { Settings as KnowledgeSettings } from '@guildhall/knowledge/config'
 import { loadPacks, packFolders } from '@guildhall/knowledge/packs/load'
 import {
@@ -10,10 +9,9 @@ import {
   trackerSettings,
   withoutEffect,
 } from '@guildhall/service/config'
-import { createLog } from '@guildhall/service/log'
 import { z } from 'zod'
 import { homeOf } from '../home.ts'
-import { CONNECT_MS, operatorSettings, type Said, table, withDatabase } from './context.ts'
+import { connectAsOperator, operatorSettings, type Said, table, withDatabase } from './context.ts'
 import { pendingByService } from './migrations.ts'
 import { contradictions, schemas, unknownSettings } from './setting-checks.ts'
 
@@ -129,20 +127,13 @@ async function databaseCheck(env: Env): Promise<Check> {
   }
 }
 
-async function natsCheck({ NATS_URL: url, INTERNAL_KEY: internalKey = '' }: Env): Promise<Check> {
-  if (!url) return { check: 'nats', ok: true, result: 'embedded; starts with npm start' }
-  const log = createLog('operator', { format: 'text', level: 'fatal' })
-  const connecting = connectBus({ peer: 'operator', url, internalKey, log })
-  const late = new Promise<undefined>((resolve) =>
-    setTimeout(resolve, CONNECT_MS, undefined).unref(),
-  )
-  const bus = await Promise.race([connecting, late])
-  if (!bus)
-    return {
-      check: 'nats',
-      ok: false,
-      result: `${new URL(url).host} does not answer or refuses the user operator`,
-    }
-  await bus[Symbol.asyncDispose]()
-  return { check: 'nats', ok: true, result: 'answers' }
+async function natsCheck(settings: Env): Promise<Check> {
+  if (!settings.NATS_URL)
+    return { check: 'nats', ok: true, result: 'embedded; starts with npm start' }
+  try {
+    await using _bus = await connectAsOperator(settings, 'fatal')
+    return { check: 'nats', ok: true, result: 'answers' }
+  } catch (error) {
+    return { check: 'nats', ok: false, result: (error as Error).message }
+  }
 }

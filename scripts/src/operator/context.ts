@@ -5,14 +5,14 @@ import { renderAuthorization } from '@guildhall/bus/embedded'
 import { natsUsers } from '@guildhall/bus/users'
 import { services } from '@guildhall/contracts/names'
 import { startPostgres } from '@guildhall/db/embedded'
-import { type Env, readSettings, SettingsError } from '@guildhall/service/config'
+import { commonSettings, type Env, readSettings, SettingsError } from '@guildhall/service/config'
 import { createLog } from '@guildhall/service/log'
 import { z } from 'zod'
 import { homeOf, readRunning } from '../home.ts'
 import { openKeys } from '../keys.ts'
 
 /** A command says after so long that NATS does not answer. */
-export const CONNECT_MS = 5_000
+const CONNECT_MS = 5_000
 
 /** A command that was called wrongly: told with exit code 2. */
 export class UsageError extends SettingsError {}
@@ -62,20 +62,27 @@ async function keysOfHome(home: string, { INTERNAL_KEY, DATABASE_URL }: Env) {
 
 /** Runs `work` with a connection to the installation as the operator. Throws where none runs or answers. */
 export async function withBus<T>(env: Env, work: (bus: Bus) => Promise<T>): Promise<T> {
-  const {
-    NATS_URL: url,
-    INTERNAL_KEY: internalKey = '',
-    GUILDHALL_HOME,
-  } = await operatorSettings(env)
-  if (!url)
+  const settings = await operatorSettings(env)
+  if (!settings.NATS_URL)
     throw new SettingsError(
-      `Nothing runs from ${GUILDHALL_HOME}. Run npm start first, or set NATS_URL.`,
+      `Nothing runs from ${settings.GUILDHALL_HOME}. Run npm start first, or set NATS_URL.`,
     )
-  await using bus = await connectBus({
-    ...{ peer: 'operator', url, internalKey, log },
+  await using bus = await connectAsOperator(settings)
+  return await work(bus)
+}
+
+const NatsSettings = z.object({ NATS_URL: commonSettings.NATS_URL })
+
+/** Connects to NATS. Throws SettingsError where NATS_URL is none, `nats.unreachable` after CONNECT_MS. */
+export function connectAsOperator(settings: Env, level: 'error' | 'fatal' = 'error') {
+  const { NATS_URL: url } = readSettings(NatsSettings, settings)
+  return connectBus({
+    peer: 'operator',
+    url,
+    internalKey: settings.INTERNAL_KEY ?? '',
+    log: createLog('operator', { format: 'text', level }),
     timeoutMs: CONNECT_MS,
   })
-  return await work(bus)
 }
 
 /** Runs `work` with the owner's URL of the database; the embedded Postgres runs just for it if need be. */
