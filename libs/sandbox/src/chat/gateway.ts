@@ -21,7 +21,8 @@ export function openGateway(app: FastifyInstance, { world }: { world: World }) {
 
   app.server.on('upgrade', (req, socket, head) => {
     const isOurs = req.url?.startsWith(PATH) && world.faults.chat !== 'down'
-    if (!isOurs) return socket.destroy()
+    const { origin = app.listeningOrigin } = req.headers // a bot names none, a web page its own
+    if (!isOurs || origin !== app.listeningOrigin) return socket.destroy()
     return server.handleUpgrade(req, socket, head, (opened) => welcome(opened))
   })
   app.addHook('preClose', async () => {
@@ -33,11 +34,15 @@ export function openGateway(app: FastifyInstance, { world }: { world: World }) {
     const handlers: Record<number, (d: unknown) => void> = {
       [OP.heartbeat]: () => send(socket, { op: OP.heartbeat_ack }),
       [OP.identify](d) {
-        session = sessions.identify(socket, Identify.parse(d))
+        const { data } = Identify.safeParse(d)
+        if (!data) return socket.close(CLOSE.decode)
+        session = sessions.identify(socket, data)
         if (!session) socket.close(CLOSE.authentication)
       },
       [OP.resume](d) {
-        session = sessions.resume(socket, Resume.parse(d))
+        const { data } = Resume.safeParse(d)
+        if (!data) return socket.close(CLOSE.decode)
+        session = sessions.resume(socket, data)
         if (!session) send(socket, { op: OP.invalid_session, d: false })
       },
     }

@@ -33,8 +33,21 @@ test('events are shown to everybody, with the words of others escaped and nobody
   assert.equal(
     said.content,
     `**Coming up at Demo \\*Club\\***
-• **Pizza @\u200beveryone \\*\\*now\\*\\*** · <t:1799089200:f> · \\[Room](https://evil.example) \\<@\u200b1>`,
+• **Pizza @\u200beveryone \\*\\*now\\*\\*** · <t:1799089200:f> · \\[Room\\](https://evil.example) \\<@\u200b1>`,
   )
+})
+
+test('of the words of others nothing becomes a link with another face, or reads the other way round', async (t) => {
+  const bot = await testBot(t)
+  await bot.connected()
+  const title =
+    '[a](https://good.example) [Sign in](https://evil.example) \\[b](https://c.example) [c'
+  const location = '](https://evil.example) \u202egro.doog\u202c\u2066\u2069'
+  await bot.answerAs('events', async () => eventsOf([{ ...EVENT, title, location }]))
+  const { content } = await bot.type('events')
+  assert.ok(!/(?<!\\)(?:\\\\)*[[\]]/.test(content), 'each bracket has a backslash of its own')
+  assert.match(content, /\\\[Sign in\\\]\(https:\/\/evil\.example\) \\\\\\\[b\\\]/)
+  assert.match(content, / gro\.doog$/)
 })
 
 test('an answer that is too long is cut at a line, and says how much is missing', async (t) => {

@@ -3,21 +3,19 @@ import { escapeMarkdown } from 'discord.js'
 /** Longest message that the chat platform takes, in characters. */
 export const MOST_CHARS = 2000
 const ZERO_WIDTH_SPACE = '\u200b'
+const TURNING = /\p{Bidi_Control}/gu
+/** Every bracket: the library's `maskedLink` escapes one link of a line, and a link may stand in two texts. */
+const BRACKETS = /[<[\]]/g
 
 /**
- * The words of somebody else as they stand: no formatting, no mention, no link with another face. One line, cut after
- * `most` characters.
+ * The words of somebody else as they stand: no formatting, no mention, no link with another face, nothing that turns
+ * the order of letters round. One line, cut after `most` characters.
  */
 export function plain(text: string, most = 200): string {
-  const line = text.replace(/\s+/g, ' ').trim()
+  const line = text.replace(TURNING, '').replace(/\s+/g, ' ').trim()
   const short = line.length > most ? `${line.slice(0, most - 1).toWellFormed()}…` : line
-  const escaped = escapeMarkdown(short, {
-    heading: true,
-    bulletedList: true,
-    numberedList: true,
-    maskedLink: true,
-  })
-  return escaped.replaceAll('<', '\\<').replaceAll('@', `@${ZERO_WIDTH_SPACE}`)
+  const escaped = escapeMarkdown(short, { heading: true, bulletedList: true, numberedList: true })
+  return escaped.replace(BRACKETS, '\\$&').replaceAll('@', `@${ZERO_WIDTH_SPACE}`)
 }
 
 /** An address that the chat platform makes a link of, without a preview; nothing where it is none. */
