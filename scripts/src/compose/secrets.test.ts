@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -14,6 +14,7 @@ import { makeSecrets } from './secrets.ts'
 async function secretsOf(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'guildhall-test-secrets-'))
   cleanUp(t, () => rm(folder, { recursive: true, force: true }))
+  await chmod(folder, 0o755) // as git checks deploy/secrets out
   await makeSecrets(folder)
   return folder
 }

@@ -73,6 +73,43 @@ test('a fault while an archive is written leaves no file', async (t) => {
   assert.deepEqual(await readdir(folder), before)
 })
 
+test('of two archives to one name the first to end has it, whole, and the other is refused', async (t) => {
+  const { folder, read } = await archiveOf(t)
+  const before = await readdir(folder)
+  const file = join(folder, 'same.tar.gz')
+  const second = Promise.withResolvers<void>()
+  const end = Promise.withResolvers<void>()
+  const first = writeArchive(file, async (add) => {
+    await add('first', Buffer.from('first'))
+    await second.promise
+  })
+  const late = writeArchive(file, async (add) => {
+    await add('second', Buffer.from('second'))
+    second.resolve()
+    await end.promise
+  })
+  const refused = assert.rejects(late, { message: /is there already/ })
+  await first
+  const whole = { first: Buffer.from('first') }
+  assert.deepEqual(await read(await readFile(file)), whole)
+  end.resolve()
+  await refused
+  assert.deepEqual(await read(await readFile(file)), whole)
+  await rm(join(folder, 'copy.tar.gz'))
+  assert.deepEqual(await readdir(folder), [...before, 'same.tar.gz'].sort())
+})
+
+test('an archive whose folder is not there says so, and no other fault does', async (t) => {
+  const { folder } = await archiveOf(t)
+  const gone = Object.assign(new Error('the socket of the database is gone'), { code: 'ENOENT' })
+  await assert.rejects(
+    writeArchive(join(folder, 'new.tar.gz'), () => Promise.reject(gone)),
+    gone,
+  )
+  const writing = writeArchive(join(folder, 'none', 'new.tar.gz'), async () => {})
+  await assert.rejects(writing, { message: /its folder is not there/ })
+})
+
 test('sealed keys open under their passphrase alone, and not when they were altered', async () => {
   const keys = { SECRET_KEY: 'ab'.repeat(32) }
   const box = await sealKeys(keys, 'correct horse battery')

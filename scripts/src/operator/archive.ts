@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto'
-import { createReadStream, createWriteStream } from 'node:fs'
-import { lstat, open, rename, rm } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { link, lstat, open, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { AppError } from '@guildhall/service/errors'
+import { newId } from '@guildhall/service/id'
 import { extract, type Pack, pack } from 'tar-stream'
 import { UsageError } from './context.ts'
 
@@ -18,27 +19,54 @@ export const MOST_ENTRY_BYTES = 16 * 1024 * 1024
 export type AddEntry = (name: string, content: Buffer) => Promise<void>
 
 /**
- * Writes a .tar.gz that ends with the checksums of its entries, readable by its owner alone. It gets its name
- * when it is whole and on the disk: a fault leaves nothing, a kill at most `<file>.new`. Throws where `file` is there.
+ * Writes a .tar.gz that ends with the checksums of its entries, readable by its owner alone. It gets its name when it
+ * is whole and on the disk: a fault leaves nothing, a kill at most `<file>.<id>.new`. Throws where `file` is there, also
+ * where it came meanwhile: of several that write to one name, the first to end has it.
  */
 export async function writeArchive(file: string, work: (add: AddEntry) => Promise<void>) {
-  if (await lstat(file).catch(() => undefined))
-    throw new UsageError(`${file} is there already: name a new file`)
-  const aside = `${file}.new`
-  await rm(aside, { force: true })
+  await checkFree(file)
+  const aside = `${file}.${newId()}.new`
+  const handle = await openNew(aside, file)
   const tar = pack()
-  const disk = createWriteStream(aside, { flags: 'wx', mode: 0o600, flush: true })
   const filling = fill(tar, work).catch((error: Error) => tar.destroy(error))
   try {
-    await pipeline(tar, createGzip(), disk)
-    await rename(aside, file)
-    await syncFolder(dirname(resolve(file)))
-  } catch (error) {
+    await pipeline(tar, createGzip(), handle.createWriteStream({ flush: true }))
+    await putInPlace(aside, file)
+  } finally {
     await filling
     await rm(aside, { force: true })
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-      throw new UsageError(`${file} cannot be written: its folder is not there`)
-    throw error
+  }
+  await syncFolder(dirname(resolve(file)))
+}
+
+async function checkFree(file: string) {
+  if (await lstat(file).catch(() => undefined)) throw taken(file)
+}
+
+const taken = (file: string) => new UsageError(`${file} is there already: name a new file`)
+
+async function openNew(aside: string, file: string) {
+  try {
+    return await open(aside, 'wx', 0o600)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    throw new UsageError(`${file} cannot be written: its folder is not there`)
+  }
+}
+
+/** What file systems without hard links answer: FAT, and some shares. */
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
+
+/** Gives the file its name, which `link`, unlike `rename`, takes from nobody. */
+async function putInPlace(aside: string, file: string) {
+  try {
+    await link(aside, file)
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') throw taken(file)
+    if (!NO_LINKS.includes(code)) throw error
+    await checkFree(file)
+    await rename(aside, file)
   }
 }
 

@@ -7,6 +7,7 @@ import { findOrg } from '@guildhall/contracts/orgs'
 import { findSecrets } from '@guildhall/contracts/secrets'
 import { testSandbox } from '@guildhall/sandbox/testing'
 import type { ChatWebhook } from '@guildhall/sandbox/world'
+import { newId } from '@guildhall/service/id'
 import { cleanUp, until } from '@guildhall/service/testing'
 import { sql } from 'kysely'
 import { testOps } from '../testing.ts'
@@ -19,17 +20,17 @@ const hookOf = (id: string): ChatWebhook => ({ id, token: TOKEN, messages: [], a
 const textsOf = ({ messages }: ChatWebhook) =>
   messages.map((one) => String((one as { content?: string }).content))
 
-/** ops with a channel of its own and one of org 1, which auth knows, as it does org 2 without one. */
+/** ops with a channel of its own, one of org 1 and one of org 3, which auth knows, as it does org 2 without one. */
 async function setUp(t: TestContext) {
   const sandbox = await testSandbox(t)
-  const [own, ofOrg] = [hookOf('80001'), hookOf('80002')]
-  sandbox.world.webhooks = [own, ofOrg]
+  const [own, ofOrg, ofOther] = [hookOf('80001'), hookOf('80002'), hookOf('80003')]
+  sandbox.world.webhooks = [own, ofOrg, ofOther]
   const urlOf = ({ id, token }: ChatWebhook) => `${sandbox.chatWebhooksUrl}/${id}/${token}`
   const clock = { ahead: 0 }
   const now = () => new Date(Date.now() + clock.ahead)
   const env = { ERROR_WEBHOOK_URL: urlOf(own), ALERTS_WEBHOOK_ORIGINS: sandbox.url }
   const ops = await testOps(t, { env, now })
-  const secrets: Record<number, string> = { 1: urlOf(ofOrg) }
+  const secrets: Record<number, string> = { 1: urlOf(ofOrg), 3: urlOf(ofOther) }
   const auth = await busAs(t, { url: ops.settings.NATS_URL, peer: 'auth' })
   answer(auth, findSecrets('ops'), async ({ org_id }) => {
     const url = secrets[org_id]
@@ -44,7 +45,7 @@ async function setUp(t: TestContext) {
   const left = async () => (await ops.db.selectFrom('error_alerts').selectAll().execute()).length
   const store = (more: Parameters<typeof event>[0] = {}) => storeError(ops.db, event(more))
   const sent = () => until(async () => (await left()) === 0)
-  return { ...ops, own, ofOrg, secrets, clock, store, left, sent }
+  return { ...ops, own, ofOrg, ofOther, secrets, clock, store, left, sent }
 }
 
 test('a new error is told once to its org and once to the deployment, however often it occurs', async (t) => {
@@ -168,6 +169,48 @@ test('of more than an hour may have the rest is counted and told once there is r
   await until(async () => (await left()) === 0)
   assert.equal(own.messages.length, MESSAGES_PER_HOUR + 1)
   assert.match(textsOf(own).at(-1) ?? '', /^\*\*8 more errors\*\*/)
+})
+
+test("each org's channel is told how many of its own errors were held back, and of no other's", async (t) => {
+  const { db, own, ofOrg, ofOther, sent } = await setUp(t)
+  const seen = { first_seen: new Date(), last_seen: new Date() }
+  const shown = {
+    service: 'auth',
+    kind: 'K',
+    message: 'm',
+    location: null,
+    route: null,
+    stack: null,
+  }
+  const groups = [1, 1, 3, 3, 3].map((org_id, n) => ({
+    ...shown,
+    ...seen,
+    org_id,
+    id: newId(),
+    fingerprint: `${n}`,
+  }))
+  await db.transaction().execute(async (trx) => {
+    await trx.insertInto('error_groups').values(groups).execute()
+    const alerts = groups.flatMap(({ id: group_id }) =>
+      (['deployment', 'org'] as const).map((target) => ({
+        group_id,
+        target,
+        returned: false,
+        held: true,
+      })),
+    )
+    await trx.insertInto('error_alerts').values(alerts).execute()
+  })
+  await sent()
+  for (const [hook, errors] of [
+    [own, 5],
+    [ofOrg, 2],
+    [ofOther, 3],
+  ] as const) {
+    const texts = textsOf(hook)
+    assert.equal(texts.length, 1, texts.join())
+    assert.ok(texts[0]?.startsWith(`**${errors} more errors**`), texts.join())
+  }
 })
 
 test('what the channel does not take now comes later, and what it never takes is dropped', async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { quietLog } from '@guildhall/bus/testing'
 import { jobs } from '@guildhall/contracts/calls'
+import { subjectOfJob } from '@guildhall/contracts/job'
 import { pruneJobs } from '@guildhall/contracts/ops'
 import { newId } from '@guildhall/service/id'
 import { until } from '@guildhall/service/testing'
@@ -24,24 +25,31 @@ async function prunes({ db }: Awaited<ReturnType<typeof testOps>>) {
   return rows.map(({ due_at }) => due_at.toISOString())
 }
 
-test('of ten replicas that see the same tick one starts the run', async (t) => {
-  const { db } = await testOps(t)
+/** The ids of what was queued of ops.prune, and of its runs that are done, each sorted. */
+async function queuedAndDone({ db }: Pick<Awaited<ReturnType<typeof testOps>>, 'db'>) {
+  const subject = subjectOfJob(pruneJobs.ops)
+  const queued = await db.selectFrom('outbox').select('id').where('subject', '=', subject).execute()
+  const runs = db.selectFrom('job_runs').select('id').where('job', '=', 'ops.prune')
+  const done = await runs.where('state', '=', 'done').where('attempts', '=', 1).execute()
+  const sorted = (rows: { id: string }[]) => rows.map(({ id }) => id).sort()
+  return { queued: sorted(queued), done: sorted(done), runs: sorted(await runs.execute()) }
+}
+
+test('of ten replicas that see the same tick one queues the run, and it runs once', async (t) => {
+  const ops = await testOps(t, { now: () => new Date('2030-12-31T12:00:00Z') })
+  const own = await until(async () => {
+    const { queued } = await queuedAndDone(ops)
+    return queued.length > 0 ? queued : undefined
+  })
+  assert.equal(own.length, 1, 'the service itself has queued the tick of the day before')
   const at = new Date('2031-01-01T03:17:00Z')
-  const started = await Promise.all(
-    Array.from({ length: 10 }, () => startDue({ db, log: quietLog }, at)),
-  )
+  const started = await Promise.all(Array.from({ length: 10 }, () => startDue(ops, at)))
 
   assert.deepEqual(started.flat().filter(isPrune), ['ops.prune'])
-  const runs = await until(async () => {
-    const rows = await db
-      .selectFrom('job_runs')
-      .selectAll()
-      .where('job', '=', 'ops.prune')
-      .where('state', '=', 'done')
-      .execute()
-    return rows.length >= 1 ? rows : undefined
-  })
-  assert.ok(runs.every(({ attempts }) => attempts === 1))
+  const { queued } = await queuedAndDone(ops)
+  assert.equal(queued.length - own.length, 1)
+  await until(async () => (await queuedAndDone(ops)).done.length === queued.length)
+  assert.deepEqual(await queuedAndDone(ops), { queued, done: queued, runs: queued })
 })
 
 test('a job starts at its time, not before, and once', async (t) => {
