@@ -29,7 +29,11 @@ test('the transport passes what the protocol asks of tools, with a server of the
   const key = callerKey(TEST_INTERNAL_KEY, 'mcp')
   const app = createApp({ service: 'mcp', log: quietLog, callerKey: key, ready: {} })
   const DATABASE_URL = 'postgres://unused'
-  const config = readConfig({ DATABASE_URL, NATS_URL: 'nats://unused', INTERNAL_KEY: TEST_INTERNAL_KEY })
+  const config = readConfig({
+    DATABASE_URL,
+    NATS_URL: 'nats://unused',
+    INTERNAL_KEY: TEST_INTERNAL_KEY,
+  })
   mcpRoutes(app, { config, log: quietLog }, fixtureServer)
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   cleanUp(t, () => app.close())
