@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask } from '@guildhall/bus/calls'
+import { firstErrorOf } from '@guildhall/bus/testing'
 import { crawlDue, crawlOne, putCrawl, startReindex } from '@guildhall/contracts/knowledge-crawls'
 import { purgeOrgOf } from '@guildhall/contracts/orgs'
 import { until } from '@guildhall/service/testing'
+import { sql } from 'kysely'
 import { member, officer } from '../testing-bodies.ts'
 import { crawling, sourceOf } from '../testing-crawls.ts'
 import { page, says, type Visit } from '../testing-site.ts'
@@ -194,4 +196,14 @@ test('an org with much due leaves others their turn, and of one host a run takes
   assert.equal(all.length, 21)
   assert.equal(all.at(-1), '1/own')
   assert.deepEqual(await dueCrawls(db, [], now, 6), [])
+})
+
+test('a crawl that fails by a fault of ours is an error of its org, whichever job crawls', async (t) => {
+  const { site, put, run, db, settings } = await crawling(t)
+  site.pages.set('/p', says(FOX))
+  await put({})
+  await sql`alter table settings rename to lost`.execute(db)
+  assert.equal(((await run(crawlDue)).result as { failed: number }).failed, 1)
+  const { org_id, message } = await firstErrorOf(t, { url: settings.NATS_URL, peer: 'knowledge' })
+  assert.equal(org_id, 1, message)
 })

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { AppError } from '@guildhall/service/errors'
 import { createLog } from '@guildhall/service/log'
 import { until } from '@guildhall/service/testing'
+import { inTrace, traceFrom } from '@guildhall/service/trace'
 import { createLeg } from './leg.ts'
 
 const PATIENT_MS = 300
@@ -98,4 +99,17 @@ test('what nobody foresaw is thrown', async () => {
     run(() => Promise.reject(new TypeError('a fault of ours'))),
     TypeError,
   )
+})
+
+test("a part of one org is its failure, and one that all share nobody's, whoever searched", async () => {
+  const orgs: unknown[] = []
+  const to = { write: (line: string) => void orgs.push((JSON.parse(line) as { org: unknown }).org) }
+  const log = createLog('test', { format: 'json', to })
+  const legs = [{}, { org: 8 }].map((whose) =>
+    createLeg({ log, name: 'part', meanwhile: 'it goes without', ...whose }),
+  )
+  await inTrace({ ...traceFrom(undefined), org: 7 }, async () => {
+    for (const { run } of legs) for (const work of [broken, broken, broken]) await run(work)
+  })
+  assert.deepEqual(orgs, [null, 8])
 })
