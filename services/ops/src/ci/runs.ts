@@ -7,7 +7,7 @@ import { findSecrets } from '@guildhall/contracts/secrets'
 import { AppError } from '@guildhall/service/errors'
 import { kept } from '@guildhall/service/kept'
 import { LRUCache } from 'lru-cache'
-import { type CodeHostSettings, readRuns } from './code-host.ts'
+import { type CodeHost, type CodeHostSettings, openCodeHost } from './code-host.ts'
 
 const REPOS_KEPT = 5_000
 const OWN_TOKEN = 'github_token'
@@ -20,13 +20,14 @@ export interface Ci {
 
 /** Each org has its own answers, since each asks with its own token. */
 export function createCi(bus: Bus, settings: CodeHostSettings, now: () => Date): Ci {
+  const codeHost = openCodeHost(settings, now)
   const known = new LRUCache<string, RepoCi>({
     max: REPOS_KEPT,
     ttl: CI_KEPT_SECONDS * 1000,
     perf: { now: () => now().getTime() },
     async fetchMethod(key) {
       const [org, repo = ''] = key.split(' ')
-      return readCi(bus, settings, Number(org), repo)
+      return readCi(bus, codeHost, Number(org), repo)
     },
   })
   onChanged(bus, changed.org, (id) => {
@@ -36,15 +37,10 @@ export function createCi(bus: Bus, settings: CodeHostSettings, now: () => Date):
 }
 
 /** Throws while auth does not answer: what it would say is not kept. */
-async function readCi(
-  bus: Bus,
-  settings: CodeHostSettings,
-  org_id: number,
-  repo: string,
-): Promise<RepoCi> {
+async function readCi(bus: Bus, codeHost: CodeHost, org_id: number, repo: string): Promise<RepoCi> {
   const { secrets } = await ask(bus, findSecrets('ops'), { org_id, names: [OWN_TOKEN] })
   try {
-    return { repo, runs: await readRuns(settings, repo, secrets[OWN_TOKEN]), error: null }
+    return { repo, runs: await codeHost.runs(repo, secrets[OWN_TOKEN]), error: null }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     return { repo, runs: [], error: error.message }
