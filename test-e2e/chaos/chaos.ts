@@ -8,6 +8,7 @@ import type { Kind } from './kind.ts'
 import { kindsOfAgents } from './kinds-of-agents.ts'
 import { kindsOfAlertsAndCompute } from './kinds-of-alerts.ts'
 import { kindsOfOrgs } from './kinds-of-orgs.ts'
+import { kindsOfPosts } from './kinds-of-posts.ts'
 import { kindsOfStore } from './kinds-of-store.ts'
 import { isSteady, type Ledger, type Load, startLoad } from './load.ts'
 import { calmMs, type Outage, outageOf, unready } from './outages.ts'
@@ -96,6 +97,7 @@ async function kindsFor(hands: Hands): Promise<Kind[]> {
     ...(await kindsOfStore(hands, run)),
     ...kindsOfAgents(hands, run),
     ...(await kindsOfAlertsAndCompute(hands, run)),
+    ...(await kindsOfPosts(hands)),
   ]
 }
 

@@ -53,6 +53,7 @@ export async function openHands({ url, sandbox, settings }: Processes) {
     org_id: String(await orgIdOf(officer)),
     rival_id: String(await orgIdOf(rivalOfficer, 'rival')),
     sandbox,
+    settings,
   }
 }
 
