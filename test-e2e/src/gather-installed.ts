@@ -1,5 +1,5 @@
 import { createPrivateKey } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { natsPassword } from '@guildhall/bus/users'
 import { peers, services } from '@guildhall/contracts/names'
@@ -7,6 +7,7 @@ import { rolePassword } from '@guildhall/db/provision'
 import { withClient } from '@guildhall/db/shapes'
 import { createSealer, type SealedFor } from '@guildhall/outbound/sealed'
 import { demoWorld } from '@guildhall/sandbox/demo'
+import { ownKey } from '@guildhall/service/internal-key'
 import type { Secrets } from './gather.ts'
 
 /** Shorter lines of a file, such as its first, are no secrets. */
@@ -25,7 +26,9 @@ export async function installed(home: string): Promise<Secrets> {
   const world = demoWorld(await installedKey(home, 'secret_key'))
   const { application, identity, keys: outside, webhooks = [] } = world
   return new Map([
+    ...(await filesOf(home)),
     ...keys,
+    ...peers.map((one) => [ownKey(internal, one), `own key of ${one}`] as const),
     ...services.map((one) => [rolePassword(internal, one), `${one}'s database`] as const),
     ...peers.map((one) => [natsPassword(internal, one), `${one}'s NATS password`] as const),
     [application.clientSecret, 'client secret'],
@@ -34,6 +37,20 @@ export async function installed(home: string): Promise<Secrets> {
     ...webhooks.map(({ token }) => [token, 'webhook of a channel'] as const),
     ...Object.entries(outside).map(([name, key]) => [key, `key of ${name}`] as const),
   ])
+}
+
+/** The secrets that separate processes were given as files; none where all run in one. */
+async function filesOf(home: string): Promise<Secrets> {
+  const folder = join(home, 'secrets')
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+  const found: Secrets = new Map()
+  for (const name of names)
+    for (const form of formsOf(await readFile(join(folder, name))))
+      if (form.trim()) found.set(form.trim(), `file ${name}`)
+  return found
 }
 
 interface SealedRow {

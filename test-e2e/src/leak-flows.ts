@@ -5,7 +5,7 @@ import { getName, logout, refresh, revoke } from '@guildhall/contracts/auth'
 import { putIntegration, testIntegration } from '@guildhall/contracts/integrations'
 import { putSecret } from '@guildhall/contracts/secrets'
 import { deleteMachineToken, whoami } from '@guildhall/contracts/tokens'
-import { accounts, people } from '@guildhall/sandbox/demo'
+import { accounts, people, servers } from '@guildhall/sandbox/demo'
 import { until } from '@guildhall/service/testing'
 import { openSignIns, type Secrets } from './gather.ts'
 import { installed, installedKey, sealedIn } from './gather-installed.ts'
@@ -21,6 +21,7 @@ import {
 } from './people.ts'
 
 export const RECOVERY_MS = 30_000
+const JSON_TYPE = { 'content-type': 'application/json' }
 
 /** Sign-ins of everybody, and their ends. */
 export async function signInFlows(url: string) {
@@ -43,11 +44,22 @@ async function memberFlow(url: string) {
   const { origin } = new URL(location)
   const answer = await fetch(`${origin}/identity/token?user_id=${accounts.member.id}`)
   const { token: identity_token } = (await answer.json()) as { token: string }
-  const headers = { cookie: session, origin, 'content-type': 'application/json' }
+  const headers = { cookie: session, origin, ...JSON_TYPE }
   const post = (path: string, body: object) =>
     fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
   assert.equal((await post(linkAccount.url, { identity_token })).status, 200)
   await post(logout.url, {})
+  await commandFlow(origin)
+}
+
+/** As members who type a command: what the bot answers with is theirs who have the interaction's token. */
+async function commandFlow(sandbox: string) {
+  for (const { id: userId } of [people.member, people.stranger]) {
+    const body = JSON.stringify({ guildId: servers.demo.id, userId, name: 'points' })
+    const type = () =>
+      fetch(`${sandbox}/chat/commands`, { method: 'POST', headers: JSON_TYPE, body })
+    await until(async () => (await type()).status === 200, RECOVERY_MS)
+  }
 }
 
 /** What officers keep: secrets, integrations that work and that are refused, machine tokens. */
@@ -88,11 +100,10 @@ export async function failingFlows(url: string, token: string) {
   const { back, cookie } = await browse(url, people.stranger)
   await fetch(back, { redirect: 'manual', headers: { cookie } }) // the code is used
   await fetch(back, { redirect: 'manual' }) // and of no browser
-  const json = { 'content-type': 'application/json' }
   const code = 'a-one-time-code-nobody-issued'
   for (const body of [JSON.stringify({ code }), `{"code":"${code}"`, `"${token}"`, '[]'])
-    await fetch(`${url}/api/auth/exchange`, { method: 'POST', headers: json, body })
-  const headers = { ...json, ...bearer(token) }
+    await fetch(`${url}/api/auth/exchange`, { method: 'POST', headers: JSON_TYPE, body })
+  const headers = { ...JSON_TYPE, ...bearer(token) }
   for (const path of [`/api/auth/name?code=${code}`, `/api/${token}`, `/api/auth/callback?${code}`])
     await fetch(url + path, { headers, redirect: 'manual' })
   for (const wrong of [`${token}x`, `Basic ${token}`, token.split('.')[1] ?? '', `plat_${code}`])
@@ -122,7 +133,10 @@ export async function gathered(home: string, watched: Secrets): Promise<Secrets>
   ])
   const kinds = [...secrets.values()]
   const least = ['cookie', 'PKCE verifier', 'state', 'bot token', 'secret google_service_account']
-  for (const kind of [...least, 'secret error_webhook_url', 'key of access tokens'])
+  const more = ['secret error_webhook_url', 'key of access tokens', 'own key of bot']
+  for (const kind of [...least, ...more])
     assert.ok(kinds.includes(kind), `nothing was gathered: ${kind}`)
+  const typed = kinds.some((kind) => /^the answer of POST .*\/chat\/commands$/.test(kind))
+  assert.ok(typed, 'the token of no interaction was gathered')
   return secrets
 }

@@ -99,6 +99,7 @@ test('no secret of any service or deployment reaches the output of the processes
   const given = new Map(Object.entries(DEPLOYMENT).map(([name, value]) => [value, name]))
   const secrets = new Map([...(await gathered(home, watched.secrets)), ...given])
   secrets.set(SEALED_MEMORY, 'a sensitive memory')
+  assert.ok([...secrets.values()].includes('file qdrant_api_key'), 'files of secrets are gathered')
   stack.process.kill('SIGINT')
   assert.equal(await ended(stack.process), 0)
   for (const service of services)

@@ -8,6 +8,7 @@ import { createInteractions } from './interactions.ts'
 import { createLimits, refuseLimited } from './limits.ts'
 import { refuse } from './refuse.ts'
 import { tokenRoute } from './tokens.ts'
+import { typedRoute } from './typed.ts'
 import { userRoutes } from './users.ts'
 
 /** How late a slow platform answers. */
@@ -20,6 +21,7 @@ export function chatApi(app: FastifyInstance, deps: ChatDeps, asked: Map<string,
   const gateway = openGateway(app, deps)
   const interactions = createInteractions({ world, gateway })
   const limit = createLimits(world)
+  typedRoute(app, { gateway, interactions })
   app.register(
     async (api) => {
       api.addHook('onRequest', beginAnswer)
