@@ -66,6 +66,9 @@ test('a backup is restored into an empty deployment: every row, the keys, and pe
   const made = await operatorAt(stack)('backup', file, ...keys, '--json')
   assert.equal(made.code, 0, made.err)
   assert.equal((await stat(file)).mode & 0o777, 0o600)
+  const SECRETS_KEY = 'ab'.repeat(32)
+  const strange = await operatorAt(stack, { SECRETS_KEY })('backup', `${file}.2`, ...keys)
+  assert.deepEqual([strange.code, /SECRETS_KEY opens nothing/.test(strange.err)], [1, true])
   const before = await allRows(String(stack.settings.DATABASE_URL))
   const filled = Object.values(before).filter((rows) => rows.length > 0)
   assert.ok(filled.length >= LEAST_FILLED, `${filled.length} tables have rows`)
@@ -139,13 +142,21 @@ test('a restore refuses what is not empty, other revisions, other keys and damag
   const twice = await source('backup', file)
   assert.deepEqual([twice.code, /is there already/.test(twice.err)], [2, true])
 
-  const { DATABASE_URL, operator } = await emptyDeployment(t, folder)
+  const { DATABASE_URL, home, operator } = await emptyDeployment(t, folder)
   const refused = async (run: ReturnType<typeof operatorAt>, said: RegExp, ...args: string[]) => {
     const { code, err } = await run('restore', ...args)
     assert.deepEqual([code, said.test(err)], [1, true], err)
     assert.deepEqual(await allRows(DATABASE_URL), {})
+    assert.deepEqual(await readdir(home), [], 'neither keys nor a mode')
   }
   await refused(source, /is not empty: there are rows in agents\./, file)
+  const filled = { ...(await testEnvironment()), DATABASE_URL: String(stack.settings.DATABASE_URL) }
+  const atFilled = operatorAt({ home, settings: filled })
+  await refused(atFilled, /is not empty: there are rows in agents\./, file, ...keys)
+  await refused(atFilled, /is not empty: there are rows in agents\./, file)
+  const away = operatorAt({ home, settings: { DATABASE_URL: 'postgres://o@127.0.0.1:1/none' } })
+  await refused(away, /ECONNREFUSED/, file, ...keys)
+  await refused(operator, /the database \w+ uses it.*server of its own/, file)
 
   const bytes = await readFile(file)
   const cut = join(folder, 'cut.tar.gz')
@@ -174,4 +185,44 @@ test('a restore refuses what is not empty, other revisions, other keys and damag
   const unpacked = await mkdtemp(join(folder, 'unpacked-'))
   await run('tar', ['xzf', file, '-C', unpacked])
   await run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: unpacked })
+})
+
+test('no command but a start and a restore makes keys, and a backup holds none but those of its database', async (t) => {
+  const { folder, file, keys } = await folderOf(t)
+  const stack = await testStack(t)
+  const { DATABASE_URL, NATS_URL, PATH } = stack.settings
+  const home = await mkdtemp(join(folder, 'home-'))
+  for (const settings of [{ PATH }, { PATH, DATABASE_URL, NATS_URL }]) {
+    const operator = operatorAt({ home, settings })
+    for (const args of [
+      ['backup', file, ...keys],
+      ['migrate', 'up'],
+      ['nats', 'users'],
+    ]) {
+      const { code, err } = await operator(...args)
+      assert.deepEqual(
+        [code, /^There are no keys in .*set GUILDHALL_HOME/.test(err)],
+        [1, true],
+        err,
+      )
+    }
+    assert.equal((await operator('config', 'check')).code, 1)
+  }
+  const bare = operatorAt({ home, settings: { PATH, INTERNAL_KEY: TEST_INTERNAL_KEY } })
+  assert.match((await bare('migrate', 'up')).err, /^Nothing is installed in/)
+
+  const strange = 'ab'.repeat(32)
+  const { SECRET_KEY, SECRETS_KEY, INTERNAL_KEY } = { ...stack.keys, ...stack.settings }
+  const ours = { PATH, DATABASE_URL, SECRET_KEY, SECRETS_KEY, INTERNAL_KEY }
+  for (const [more, said] of [
+    [{ SECRETS_KEY: '' }, /^SECRETS_KEY not found/],
+    [{ SECRET_KEY: strange }, /^SECRET_KEY opens nothing/],
+    [{ INTERNAL_KEY: strange }, /^INTERNAL_KEY is not the one of this database/],
+  ] as const) {
+    const { code, err } = await operatorAt({ home, settings: ours }, more)('backup', file, ...keys)
+    assert.deepEqual([code, said.test(err)], [1, true], err)
+  }
+  assert.deepEqual(await readdir(home), [])
+  const made = await operatorAt({ home, settings: ours })('backup', file, ...keys)
+  assert.equal(made.code, 0, made.err)
 })

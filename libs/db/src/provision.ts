@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { AppError } from '@guildhall/service/errors'
 import { derived } from '@guildhall/service/internal-key'
-import { Client, escapeIdentifier, escapeLiteral } from 'pg'
+import { Client, escapeIdentifier } from 'pg'
+import { fits, isThere, ownRole, type Role, type RoleOptions, refuseUsed } from './service-role.ts'
 
 /** The password of a service's own role where no URL of its own is set. */
 export const rolePassword = (internalKey: string, service: string) =>
@@ -20,14 +20,11 @@ export const isRoleUrl = (url: string, service: string) => new URL(url).username
 
 const roleOf = (service: string) => `guildhall_${service}`
 
-/** Whose the role of a service is where INTERNAL_KEY does not give its password. */
-export interface ProvisionOptions {
-  /**
-   * The role of this database is the caller's own, and gets the password of a new INTERNAL_KEY: right for a start,
-   * wrong for a command, whose key may be that of another deployment.
-   */
-  newKey?: 'accepted'
-}
+const roleBy = (ownerUrl: string, service: string, internalKey: string): Role => ({
+  name: roleOf(service),
+  password: rolePassword(internalKey, service),
+  url: roleUrl(ownerUrl, service, internalKey),
+})
 
 /**
  * Makes the role and schema of a service. Runs as the owner of the database and may run in many processes at once.
@@ -37,12 +34,12 @@ export async function provision(
   ownerUrl: string,
   service: string,
   internalKey: string,
-  options: ProvisionOptions = {},
+  options: RoleOptions = {},
 ) {
   for (let attempt = 1; ; attempt += 1) {
     try {
       await inTransaction(ownerUrl, async (client) => {
-        await ownRole(client, { ownerUrl, service, internalKey, ...options })
+        await ownRole(client, { ...roleBy(ownerUrl, service, internalKey), ...options })
         const role = escapeIdentifier(roleOf(service))
         // an owner that is no superuser may give a schema only to a role that it could become
         await client.query(`grant ${role} to current_user`)
@@ -60,9 +57,10 @@ export async function provision(
 
 /** Throws `database.other_deployment` where `provision` would, and changes nothing. */
 export async function checkRole(ownerUrl: string, service: string, internalKey: string) {
-  const role = { ownerUrl, service, internalKey }
+  const role = roleBy(ownerUrl, service, internalKey)
   await inTransaction(ownerUrl, async (client) => {
-    if ((await isThere(client, service)) && !(await fits(role))) await refuseUsed(client, role)
+    if ((await isThere(client, role.name)) && !(await fits(role.url)))
+      await refuseUsed(client, role)
   })
 }
 
@@ -76,8 +74,6 @@ const MOST_WAIT_MS = 100
  */
 const isOvertaken = (error: unknown) =>
   ['XX000', '42710', '23505'].includes(String((error as { code?: unknown }).code))
-/** SQLSTATE invalid_password. */
-const BAD_PASSWORD = '28P01'
 
 async function inTransaction(ownerUrl: string, work: (client: Client) => Promise<void>) {
   const client = new Client({ connectionString: ownerUrl, connectionTimeoutMillis: 5_000 })
@@ -91,65 +87,4 @@ async function inTransaction(ownerUrl: string, work: (client: Client) => Promise
   } finally {
     await client.end()
   }
-}
-
-interface Role extends ProvisionOptions {
-  ownerUrl: string
-  service: string
-  internalKey: string
-}
-
-/**
- * Makes the role. One that is there keeps its password where the key gives it; it belongs to the whole server, and a new
- * password would lock out every other deployment on it.
- */
-async function ownRole(client: Client, role: Role) {
-  const name = escapeIdentifier(roleOf(role.service))
-  const login = `login password ${escapeLiteral(rolePassword(role.internalKey, role.service))}`
-  if (!(await isThere(client, role.service))) {
-    await client.query(`create role ${name} ${login}`)
-    return
-  }
-  if (await fits(role)) return
-  // altered first: who comes to use the role from now on waits for us, or fails and tries again
-  await client.query(`alter role ${name} ${login}`)
-  await refuseUsed(client, role)
-}
-
-async function isThere(client: Client, service: string) {
-  const found = await client.query('select from pg_roles where rolname = $1', [roleOf(service)])
-  return found.rowCount === 1
-}
-
-/** Whether the key gives the role's password. */
-async function fits({ ownerUrl, service, internalKey }: Role) {
-  const url = roleUrl(ownerUrl, service, internalKey)
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
-  client.on('error', () => {})
-  try {
-    await client.connect()
-    return true
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== BAD_PASSWORD) throw error
-    return false
-  } finally {
-    await client.end()
-  }
-}
-
-/** Throws where a database needs the role as it is: another one, or this one unless its new key is accepted. */
-async function refuseUsed(client: Client, { service, newKey }: Role) {
-  const { rows } = await client.query<{ name: string; ours: boolean }>(
-    `select distinct d.datname as name, d.datname = current_database() as ours
-      from pg_shdepend s join pg_database d on d.oid = s.dbid join pg_roles r on r.oid = s.refobjid
-      where s.refclassid = 'pg_authid'::regclass and r.rolname = $1 order by 2, 1`,
-    [roleOf(service)],
-  )
-  const used = rows.find(({ ours }) => !(ours && newKey))
-  if (!used) return
-  const does = used.ours
-    ? 'Set the INTERNAL_KEY (or GUILDHALL_HOME) that this database belongs to. If the key was changed, start Guildhall with the new one first'
-    : 'Roles belong to the whole server: give each deployment a Postgres server of its own'
-  const message = `The role ${roleOf(service)} has another password than INTERNAL_KEY gives, and the database ${used.name} uses it. ${does}. Nothing was changed`
-  throw new AppError('conflict', 'database.other_deployment', message)
 }

@@ -67,6 +67,9 @@ export function parseKeys(keys: string | undefined): Buffer[] {
   })
 }
 
+/** The second part of all that is sealed under one of these keys. It tells nothing of the key. */
+export const keyIdsOf = (keys: string): string[] => parseKeys(keys).map(idOf)
+
 function keyMaterial(text: string): Buffer {
   if (/^([0-9a-f]{2})+$/i.test(text)) return Buffer.from(text, 'hex')
   const decoded = /^[A-Za-z0-9+/_-]+={0,2}$/.test(text) ? Buffer.from(text, 'base64') : undefined
@@ -74,9 +77,11 @@ function keyMaterial(text: string): Buffer {
   return Buffer.from(text, 'utf8')
 }
 
+const idOf = (master: Buffer) =>
+  subkey(master, 'guildhall sealed key id').subarray(0, KEY_ID_BYTES).toString('hex')
+
 function keyOf(master: Buffer, use: string): Key {
-  const id = subkey(master, 'guildhall sealed key id').subarray(0, KEY_ID_BYTES).toString('hex')
-  return { id, bytes: subkey(master, `guildhall sealed ${FORMAT} ${use}`) }
+  return { id: idOf(master), bytes: subkey(master, `guildhall sealed ${FORMAT} ${use}`) }
 }
 
 function firstOf(ring: Key[]): Key {

@@ -7,12 +7,11 @@ import { homeOf, modeOf } from '../home.ts'
 import { type AddEntry, writeArchive } from './archive.ts'
 import { operatorSettings, type Said, table, UsageError, withDatabase } from './context.ts'
 import { ownUrlOf } from './migrations.ts'
+import { KEY_NAMES, proveKeys } from './proved-keys.ts'
 import { readPassphrase, sealKeys } from './sealed-keys.ts'
 
 /** Changes when an older build could not read the file any more. */
 export const FORMAT = 'guildhall backup 1'
-/** Keys that the data need: cookies and tokens, sealed values, passwords of roles. */
-export const KEY_NAMES = ['SECRET_KEY', 'SECRETS_KEY', 'INTERNAL_KEY'] as const
 /** The entries of the file beside the tables'. */
 export const ENTRIES = { head: 'backup.json', keys: 'keys.json', counts: 'rows.json' } as const
 /** A table's rows are cut into entries of about so many bytes. */
@@ -40,6 +39,7 @@ export async function backup(env: Env, file: string | undefined, flags: KeyFlags
   const taken_at = await withDatabase(env, async (url) => {
     await checkOwnUrls(url, env)
     const keys = await keysOf(env)
+    if (passphrase !== undefined) await proveKeys(url, keys, env)
     const box = passphrase === undefined ? undefined : await sealKeys(keys, passphrase)
     return readSnapshot(url, services, async (snapshot, rowsOf) => {
       const mode = (await modeOf(homeOf(env))) ?? null

@@ -11,7 +11,7 @@ import {
 } from '@guildhall/service/config'
 import { z } from 'zod'
 import { homeOf } from '../home.ts'
-import { connectAsOperator, operatorSettings, type Said, table, withDatabase } from './context.ts'
+import { connectAsOperator, type Said, settingsSoFar, table, withDatabase } from './context.ts'
 import { pendingByService } from './migrations.ts'
 import { contradictions, schemas, unknownSettings } from './setting-checks.ts'
 
@@ -29,7 +29,7 @@ export async function configCheck(env: Env): Promise<Said> {
   if (!env.DATABASE_URL && !env.DATABASE_URL_FILE && !existsSync(join(home, 'postgres'))) {
     throw new SettingsError(`Nothing is installed in ${home}: npm start makes it`)
   }
-  const settings = await operatorSettings(env).catch(() => settingsWithoutFiles(env))
+  const settings = await settingsSoFar(env).catch(() => settingsWithoutFiles(env))
   const checks = [
     ...settingsChecks(settings),
     effectCheck(settings),
@@ -49,7 +49,7 @@ export async function configCheck(env: Env): Promise<Said> {
 async function settingsWithoutFiles(env: Env): Promise<Env> {
   const entries = Object.entries(env)
   const plain = Object.fromEntries(entries.filter(([name]) => !name.endsWith('_FILE')))
-  const settings = await operatorSettings(plain)
+  const settings = await settingsSoFar(plain)
   const unset = entries
     .filter(([name, file]) => file && name.endsWith('_FILE'))
     .map(([name]) => name.slice(0, -'_FILE'.length))

@@ -9,7 +9,7 @@ import { commonSettings, type Env, readSettings, SettingsError } from '@guildhal
 import { createLog } from '@guildhall/service/log'
 import { z } from 'zod'
 import { homeOf, readRunning } from '../home.ts'
-import { openKeys } from '../keys.ts'
+import { readKeys } from '../keys.ts'
 
 /** A command says after so long that NATS does not answer. */
 const CONNECT_MS = 5_000
@@ -44,20 +44,26 @@ export function withFiles(env: Env): Env {
   return { ...given, ...(readSettings(FromFiles, env) as Env) }
 }
 
-/** The settings of the installation of this environment: its keys, and the servers of the one that runs. */
+/**
+ * The settings of the installation of this environment: its keys, and the servers of the one that runs. Throws
+ * SettingsError where it has no keys: only a start and a restore make them.
+ */
 export async function operatorSettings(env: Env): Promise<Env> {
+  const settings = await settingsSoFar(env)
+  if (settings.INTERNAL_KEY) return settings
+  throw new SettingsError(
+    `There are no keys in ${settings.GUILDHALL_HOME}: set GUILDHALL_HOME to the folder of the installation (npm start makes one), or set SECRET_KEY, SECRETS_KEY and INTERNAL_KEY`,
+  )
+}
+
+/** The same where there may be no keys yet. */
+export async function settingsSoFar(env: Env): Promise<Env> {
   const home = homeOf(env)
   const given = withFiles(env)
   const running = await readRunning(home)
   const servers = running && { DATABASE_URL: running.DATABASE_URL, NATS_URL: running.NATS_URL }
-  return { ...(await keysOfHome(home, given)), ...servers, ...given, GUILDHALL_HOME: home }
-}
-
-/** The keys of the data folder. Where the environment brings what a command needs, none are made there. */
-async function keysOfHome(home: string, { INTERNAL_KEY, DATABASE_URL }: Env) {
-  if (INTERNAL_KEY && DATABASE_URL && !existsSync(join(home, 'keys'))) return {}
-  const { POSTGRES_PASSWORD, ...secrets } = (await openKeys(home)).keys
-  return secrets
+  const { POSTGRES_PASSWORD, ...keys } = await readKeys(home)
+  return { ...keys, ...servers, ...given, GUILDHALL_HOME: home }
 }
 
 /** Runs `work` with a connection to the installation as the operator. Throws where none runs or answers. */
@@ -85,18 +91,31 @@ export function connectAsOperator(settings: Env, level: 'error' | 'fatal' = 'err
   })
 }
 
+type DatabaseWork<T> = (url: string, internalKey: string) => Promise<T>
+
 /** Runs `work` with the owner's URL of the database; the embedded Postgres runs just for it if need be. */
-export async function withDatabase<T>(
-  env: Env,
-  work: (url: string, internalKey: string) => Promise<T>,
-): Promise<T> {
+export async function withDatabase<T>(env: Env, work: DatabaseWork<T>): Promise<T> {
   const settings = await operatorSettings(env)
+  if (hasDatabase(settings)) return withServer(settings, work)
+  throw new SettingsError(`Nothing is installed in ${settings.GUILDHALL_HOME}: npm start makes it`)
+}
+
+/** False where an embedded Postgres would have to be made. */
+export const hasDatabase = ({ DATABASE_URL, GUILDHALL_HOME = '' }: Env) =>
+  Boolean(DATABASE_URL) || existsSync(join(GUILDHALL_HOME, 'postgres'))
+
+/** Runs `work` as `withDatabase` does, on a new embedded Postgres where there is none. */
+export async function withServer<T>(settings: Env, work: DatabaseWork<T>): Promise<T> {
   const { DATABASE_URL, INTERNAL_KEY = '', GUILDHALL_HOME = '' } = settings
   if (DATABASE_URL) return work(DATABASE_URL, INTERNAL_KEY)
-  const { keys } = await openKeys(GUILDHALL_HOME)
+  const { POSTGRES_PASSWORD } = await readKeys(GUILDHALL_HOME)
+  if (!POSTGRES_PASSWORD)
+    throw new SettingsError(
+      `The key postgres_password is missing in ${GUILDHALL_HOME}/keys: put the copy back that you kept`,
+    )
   const postgres = await startPostgres({
     dir: join(GUILDHALL_HOME, 'postgres'),
-    password: keys.POSTGRES_PASSWORD,
+    password: POSTGRES_PASSWORD,
     log,
   })
   try {

@@ -1,12 +1,16 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { resendAll } from '@guildhall/bus/resend'
 import { services } from '@guildhall/contracts/names'
+import { checkRole } from '@guildhall/db/provision'
 import { type FillOf, type Query, refill, refuseFilled } from '@guildhall/db/refill'
 import { withClient } from '@guildhall/db/shapes'
 import { type Env, SettingsError } from '@guildhall/service/config'
 import { AppError } from '@guildhall/service/errors'
 import { homeOf, type Mode, markHome, modeOf } from '../home.ts'
-import { type Keys, placeKeys } from '../keys.ts'
+import { checkKeys, type Keys, openKeys, placeKeys } from '../keys.ts'
 import { readArchive } from './archive.ts'
 import {
   checkOwnUrls,
@@ -19,8 +23,17 @@ import {
   rowsByService,
 } from './backup.ts'
 import { type Checked, readChecked } from './checked-backup.ts'
-import { type Said, table, UsageError, withDatabase, withFiles } from './context.ts'
-import { migrateEach } from './migrations.ts'
+import {
+  hasDatabase,
+  operatorSettings,
+  type Said,
+  settingsSoFar,
+  table,
+  UsageError,
+  withFiles,
+  withServer,
+} from './context.ts'
+import { migrateEach, ownUrlOf } from './migrations.ts'
 import { openSealedKeys } from './sealed-keys.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -32,13 +45,14 @@ export async function restore(env: Env, file: string | undefined, flags: KeyFlag
   const checked = await readChecked(file)
   const home = homeOf(env)
   await checkMode(home, checked.head)
-  if (passphrase !== undefined) await restoreKeys(env, home, checked, passphrase)
+  const keys = passphrase === undefined ? {} : await keysOfBackup(env, home, checked, passphrase)
+  await checkEmpty(env, keys)
+  // nothing was changed so far
+  await settleKeys(env, home, keys)
   const warnings = keyWarnings(checked.head, await keysOf(env))
   const { mode } = checked.head
   if (mode) await markHome(home, mode as Mode)
-  await withDatabase(env, async (url, internalKey) => {
-    await checkOwnUrls(url, env)
-    await withClient(url, (client) => refuseFilled(client, services))
+  await withServer(await operatorSettings(env), async (url, internalKey) => {
     await migrateEach({ url, internalKey, env })
     const { sequences } = checked.head
     await refill({ url, schemas: services, sequences }, (fillOf, query) =>
@@ -99,8 +113,29 @@ async function checkMode(home: string, { mode }: Head) {
   )
 }
 
+/** Throws unless the database answers, is empty, and its server's roles are nobody else's. */
+async function checkEmpty(env: Env, keys: Partial<Keys>) {
+  const settings = { ...(await settingsSoFar(env)), ...keys }
+  if (!hasDatabase(settings)) return
+  // a key that is made afterwards is as strange to the roles as this one
+  const INTERNAL_KEY = settings.INTERNAL_KEY ?? randomBytes(32).toString('hex')
+  await withServer({ ...settings, INTERNAL_KEY }, async (url) => {
+    await checkOwnUrls(url, env)
+    await withClient(url, (client) => refuseFilled(client, services))
+    for (const service of services)
+      if (!ownUrlOf(service, env)) await checkRole(url, service, INTERNAL_KEY)
+  })
+}
+
+/** Keys for the data folder: the backup's, and made for what is missing. None where the environment brings what is needed. */
+async function settleKeys(env: Env, home: string, keys: Partial<Keys>) {
+  await placeKeys(home, keys)
+  const { INTERNAL_KEY, DATABASE_URL } = withFiles(env)
+  if (!(INTERNAL_KEY && DATABASE_URL) || existsSync(join(home, 'keys'))) await openKeys(home)
+}
+
 /** The keys of the backup, for a data folder that has none and an environment that says nothing else. */
-async function restoreKeys(env: Env, home: string, { keys }: Checked, passphrase: string) {
+async function keysOfBackup(env: Env, home: string, { keys }: Checked, passphrase: string) {
   if (!keys) {
     const message = `The backup has no keys (entry ${ENTRIES.keys}): restore without --with-keys and bring the keys yourself`
     throw new AppError('invalid', 'backup.no_keys', message)
@@ -112,7 +147,8 @@ async function restoreKeys(env: Env, home: string, { keys }: Checked, passphrase
     throw new SettingsError(
       `${other[0]} is set and another one than in the backup. Unset it, or restore without --with-keys`,
     )
-  await placeKeys(home, opened as Partial<Keys>)
+  await checkKeys(home, opened as Partial<Keys>)
+  return opened as Partial<Keys>
 }
 
 /** What the restored data cannot do with the keys that are set now. */
