@@ -1,17 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { finished } from 'node:stream/promises'
-import { resendAll } from '@guildhall/bus/resend'
 import { services } from '@guildhall/contracts/names'
 import { checkRole } from '@guildhall/db/provision'
-import { type FillOf, type Query, refill, refuseFilled } from '@guildhall/db/refill'
+import { refill, refuseFilled } from '@guildhall/db/refill'
 import { withClient } from '@guildhall/db/shapes'
 import { type Env, SettingsError } from '@guildhall/service/config'
 import { AppError } from '@guildhall/service/errors'
 import { homeOf, type Mode, markHome, modeOf } from '../home.ts'
 import { checkKeys, type Keys, openKeys, placeKeys } from '../keys.ts'
-import { readArchive } from './archive.ts'
 import {
   checkOwnUrls,
   ENTRIES,
@@ -34,9 +31,8 @@ import {
   withServer,
 } from './context.ts'
 import { migrateEach, ownUrlOf } from './migrations.ts'
+import { fillFrom } from './restored-rows.ts'
 import { openSealedKeys } from './sealed-keys.ts'
-
-const DAY_MS = 24 * 3_600_000
 
 /** Fills an empty deployment with a backup of the same revision: everything or nothing. */
 export async function restore(env: Env, file: string | undefined, flags: KeyFlags): Promise<Said> {
@@ -63,46 +59,6 @@ export async function restore(env: Env, file: string | undefined, flags: KeyFlag
   const said = [`${file} is restored: the data of ${taken_at}`, ...warnings].join('\n')
   const json = { file, taken_at, with_keys: passphrase !== undefined, rows: checked.rows, warnings }
   return { text: `${table(rowsByService(checked.rows))}\n${said}`, json }
-}
-
-/** Copies the rows in; what is there but belongs to the moment of the backup is then put right. */
-async function fillFrom(file: string, { head, rows }: Checked, fillOf: FillOf, query: Query) {
-  let open: { name: string; into: ReturnType<FillOf> } | undefined
-  const close = async () => {
-    if (!open) return
-    open.into.end()
-    await finished(open.into)
-    if (open.into.rowCount !== rows[open.name])
-      throw new Error(`${open.name} got ${open.into.rowCount} rows, not ${rows[open.name]}`)
-    open = undefined
-  }
-  await readArchive(file, async (entry, content) => {
-    const [schema = '', name = '', part] = entry.split('/')
-    if (!part) return
-    if (open?.name !== `${schema}.${name}`) {
-      await close()
-      const shape = head.tables.find((one) => one.schema === schema && one.table === name)
-      if (!shape) throw new Error(`The backup has rows of ${entry}, which it does not list`)
-      open = { name: `${schema}.${name}`, into: fillOf(shape) }
-    }
-    await write(open.into, content)
-  })
-  await close()
-  const since = new Date(Date.parse(head.taken_at) - DAY_MS)
-  for (const service of services) await resendAll(query, service, since)
-  // no index that may be there was made of these rows: knowledge makes a new one at its start
-  await query('delete from knowledge.search_index')
-}
-
-function write(into: ReturnType<FillOf>, content: Buffer) {
-  return new Promise<void>((done, failed) => {
-    into.once('error', failed)
-    into.write(content, (error) => {
-      into.off('error', failed)
-      if (error) failed(error)
-      else done()
-    })
-  })
 }
 
 async function checkMode(home: string, { mode }: Head) {
