@@ -12,7 +12,7 @@ import type { Hands } from './hands.ts'
 import { acknowledged, answered } from './kind.ts'
 
 /** An org has one post a day, so each post is of an org of its own. */
-export const ORGS = 60
+export const ORGS = 24
 /** The platform keeps every second post and answers 503 all the same: the client repeats the request. */
 const FAILING = 2
 const DAY_MS = 86_400_000

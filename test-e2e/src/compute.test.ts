@@ -34,7 +34,7 @@ import { testStack } from './stack.ts'
 
 const MINUTE_MS = 60_000
 const FILE_BYTES = 90 * 1024 * 1024
-const FILES_AT_ONCE = 3
+const FILES_AT_ONCE = 2
 const WARM_UP_BYTES = 10 * 1024 * 1024
 /** Gateway, services and sandbox together: well under a copy of each file, with what V8 leaves lying about. */
 const MOST_GROWTH_BYTES = 0.75 * FILES_AT_ONCE * FILE_BYTES

@@ -47,9 +47,9 @@ agent=$(curl -s $URL/api/organizations/$org/tokens ${OFFICER} ${JSON_BODY} \\
 curl -s $URL/api/auth/machine/whoami ${AGENT}`,
   ],
   [
-    "Upload this repository's own documents and three public-domain texts.",
+    'Upload documents of this repository and a public-domain text.',
     `curl -s $URL/api/dashboard/demo/knowledge/documents ${OFFICER} -F folder=library \\
-  $(printf -- '-F files=@%s ' CONTRIBUTING.md docs/contributing/*.md test-e2e/data/*.txt test-e2e/data/us-*.md test-e2e/data/*.html) \\
+  $(printf -- '-F files=@%s ' CONTRIBUTING.md docs/contributing/add-a-route.md test-e2e/data/us-constitution.md) \\
   | show 'files.map((one) => one.key + (one.error ?? "")).join("\\n")'`,
   ],
   [

@@ -19,7 +19,8 @@ export async function startTestPostgres() {
   process.once('exit', () => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }))
   const log = createLog('postgres', { format: 'json', level: 'error' })
   const durability = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
-  const settings = { ...durability, max_wal_size: '256MB' }
+  // several stacks run at once
+  const settings = { ...durability, max_wal_size: '256MB', max_connections: '400' }
   const postgres = await startPostgres({ dir, password: newId(), log, settings })
   const stop = async () => {
     await postgres.stop()

@@ -202,15 +202,11 @@ test("each org's channel is told how many of its own errors were held back, and 
     await trx.insertInto('error_alerts').values(alerts).execute()
   })
   await sent()
-  for (const [hook, errors] of [
-    [own, 5],
-    [ofOrg, 2],
-    [ofOther, 3],
-  ] as const) {
-    const texts = textsOf(hook)
-    assert.equal(texts.length, 1, texts.join())
-    assert.ok(texts[0]?.startsWith(`**${errors} more errors**`), texts.join())
-  }
+  const counts = (hook: typeof own) =>
+    textsOf(hook)
+      .map((text) => /^\*\*(\d+) more errors\*\*/.exec(text)?.[1])
+      .sort()
+  assert.deepEqual([own, ofOrg, ofOther].map(counts), [['2', '3'], ['2'], ['3']])
 })
 
 test('what the channel does not take now comes later, and what it never takes is dropped', async (t) => {
