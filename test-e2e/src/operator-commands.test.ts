@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { TEST_INTERNAL_KEY, testEnvironment } from '@guildhall/bus/testing'
 import { commands } from '@guildhall/scripts/operator/commands'
 import { newHome } from './launched.ts'
 import { operatorAt } from './run-operator.ts'
 
+const root = fileURLToPath(new URL('../..', import.meta.url))
 /** Servers that are not there, so that what needs one ends with a fault. */
 const AWAY = { DATABASE_URL: 'postgres://owner@127.0.0.1:1/none', NATS_URL: 'nats://127.0.0.1:1' }
 
@@ -54,4 +57,21 @@ test('each command explains itself, answers in JSON, and tells a fault by 1 and 
     const said = JSON.parse(called.err || called.out)
     if (called.err) assert.deepEqual(Object.keys(said).sort(), ['code', 'error'], words)
   }
+})
+
+test('the process prints what was said and ends with its code', async () => {
+  const ended = (...args: string[]) =>
+    new Promise<{ code: unknown; out: string; err: string }>((resolve) => {
+      execFile(
+        process.execPath,
+        ['scripts/src/operator.ts', ...args],
+        { cwd: root },
+        (error, out, err) => resolve({ code: error?.code ?? 0, out, err }),
+      )
+    })
+  const [help, wrong] = await Promise.all([ended('--help'), ended('nothing', '--json')])
+  assert.deepEqual([help.code, help.err], [0, ''])
+  assert.match(help.out, /^Usage: npm run operator/)
+  assert.deepEqual([wrong.code, wrong.out], [2, ''])
+  assert.equal(JSON.parse(wrong.err).code, 'command.misused')
 })
