@@ -19,15 +19,19 @@ export interface Question {
   answer: string
 }
 
-/** The repository's own documents, three public-domain texts, and questions written by hand about them. */
-export async function demoDocuments(): Promise<{ files: File[]; questions: Question[] }> {
+/** The repository's own documents, three public-domain texts `without` some, and questions written by hand about them. */
+export async function demoDocuments(
+  ...without: string[]
+): Promise<{ files: File[]; questions: Question[] }> {
+  const left = ['README.md', ...without]
   const texts = (await readdir(data)).filter(
-    (name) => /\.(txt|md|html)$/.test(name) && name !== 'README.md',
+    (name) => /\.(txt|md|html)$/.test(name) && !left.includes(name),
   )
   const paths = [...texts.map((name) => join(data, name)), ...OWN.map((name) => join(root, name))]
   const files = paths.map(
     async (path) => new File([await readFile(path)], path.slice(path.lastIndexOf('/') + 1)),
   )
   const questions = JSON.parse(await readFile(join(data, 'questions.json'), 'utf8')) as Question[]
-  return { files: await Promise.all(files), questions }
+  const asked = questions.filter(({ source }) => !without.includes(source))
+  return { files: await Promise.all(files), questions: asked }
 }

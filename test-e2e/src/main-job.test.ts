@@ -7,8 +7,10 @@ import { until } from '@guildhall/service/testing'
 import { demoDocuments } from './documents.ts'
 import { testStack } from './stack.ts'
 
-/** 27 of the 45 had it on 2026-11-21, a dozen of them asked in words that the passage does not have. */
-const LEAST_QUESTIONS = 24
+/** Its vectors alone take as long as those of all the others. */
+const LONGEST = 'newton-opticks-book1-part2.txt'
+/** 29 of the 38 had it on 2026-11-21, a dozen of them asked in words that the passage does not have. */
+const LEAST_QUESTIONS = 26
 
 test("an officer's documents are found by an agent, and every step but the searches is in the audit log", async (t) => {
   const { as, signIn, orgId, machineToken } = await testStack(t)
@@ -16,7 +18,7 @@ test("an officer's documents are found by an agent, and every step but the searc
   const officer = await signIn(people.officer)
   const agent = await machineToken(officer.access_token, ['knowledge:read', 'knowledge:write'])
 
-  const { files, questions } = await demoDocuments()
+  const { files, questions } = await demoDocuments(LONGEST)
   const uploaded = await as(officer.access_token).call(uploadDocuments, {
     params: { org: 'demo' },
     body: { files, folder: 'library' },
