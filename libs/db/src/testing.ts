@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { mkdtemp, rm, statfs } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -14,7 +14,7 @@ export const TEST_POSTGRES_URL = 'GUILDHALL_TEST_POSTGRES_URL'
 
 /** A Postgres for tests: no write waits for the disk. */
 export async function startTestPostgres() {
-  const dir = await mkdtemp(join(await parentFolder(), 'guildhall-test-postgres-'))
+  const dir = await mkdtemp(join(tmpdir(), 'guildhall-test-postgres-'))
   // the runner's forced exit does not wait for `stop`
   process.once('exit', () => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }))
   const log = createLog('postgres', { format: 'json', level: 'error' })
@@ -27,15 +27,6 @@ export async function startTestPostgres() {
     await rm(dir, { recursive: true, force: true })
   }
   return { url: postgres.url, stop }
-}
-
-const MEMORY = '/dev/shm'
-const ROOM_BYTES = 4e9
-
-/** In memory where there is room: a database is some 300 files, and a disk makes a test of a service take twice as long. */
-async function parentFolder() {
-  const { bavail, bsize } = await statfs(MEMORY).catch(() => ({ bavail: 0, bsize: 0 })) // not every system has it
-  return bavail * bsize >= ROOM_BYTES ? MEMORY : tmpdir()
 }
 
 /** What a test's database is a copy of: made by `prepare`, the first time in a run that somebody asks for the name. */

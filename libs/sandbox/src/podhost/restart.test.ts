@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { cleanUp, until } from '@guildhall/service/testing'
 import { demoWorld } from '../demo.ts'
@@ -58,7 +58,7 @@ async function processesOf(home: string) {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   const mounts = pids.map((pid) => readFile(`/proc/${pid}/mountinfo`, 'utf8').catch(() => ''))
   const found = await Promise.all(mounts)
-  return pids.filter((_, n) => found[n]?.includes(`${home}/pods/`))
+  return pids.filter((_, n) => found[n]?.includes(`/${basename(home)}/pods/`)) // paths there begin at their file system
 }
 
 test('a killed sandbox leaves no process of a pod, and the next one runs its pods again', async (t) => {

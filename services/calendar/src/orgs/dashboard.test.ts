@@ -15,6 +15,7 @@ test('whether an org syncs and what failed is said of the org alone', async (t) 
     .insertInto('settings')
     .values({ ...settings, org_id: 2, last_sync_at: at })
     .execute()
+  let made = 0
   const runOf = (
     org_id: number,
     status: 'failed' | 'success' | 'started',
@@ -22,7 +23,16 @@ test('whether an org syncs and what failed is said of the org alone', async (t) 
   ) => {
     const lease = { lease_id: null, leased_until: null }
     const finished_at = status === 'started' ? null : at
-    const row = { id: newId(), org_id, force: false, status, error, code: null, started_at: at }
+    made += 1
+    const row = {
+      id: newId(at.getTime() + made),
+      org_id,
+      force: false,
+      status,
+      error,
+      code: null,
+      started_at: at,
+    }
     return db
       .insertInto('runs')
       .values({ ...row, ...lease, finished_at })
