@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { writeTestGroups } from './test-groups.ts'
 
 /**
  * `npm test`: every check, then every test. `npm test -- <files>` runs only those files;
@@ -7,8 +8,9 @@ import { fileURLToPath } from 'node:url'
  */
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
+const GROUPS = fileURLToPath(new URL('../../.guildhall/cache/tests', import.meta.url))
 const SETUP = 'scripts/src/test-setup.ts'
-const SECONDS_PER_FILE = 240
+const SECONDS_PER_PROCESS = 600
 
 const files = process.argv.slice(2)
 const checks = [
@@ -20,12 +22,10 @@ const tests = [
   process.execPath,
   '--test',
   `--test-global-setup=${SETUP}`,
-  `--test-timeout=${SECONDS_PER_FILE * 1000}`,
+  `--test-timeout=${SECONDS_PER_PROCESS * 1000}`,
   '--test-concurrency=3', // many wait for a clock or a process, so two would leave the cores of a small machine idle
   '--test-force-exit',
-  ...(files.length > 0
-    ? files
-    : ['{libs,services}/*/src/**/*.test.ts', '{gateway,scripts,test-e2e,bench}/**/*.test.ts']),
+  ...(files.length > 0 ? files : writeTestGroups(root, GROUPS)),
 ]
 const fix = ['format and fix', 'biome', 'check', '--write', '.']
 const whole = files.length > 0 ? [tests] : [...checks, tests]

@@ -10,6 +10,9 @@ import { startForChaos } from './start.ts'
 const TOGETHER = 4
 const groupOf = (n: number) => services.slice(n * TOGETHER, (n + 1) * TOGETHER)
 
+/** Other tests run beside it. */
+const REST_MS = 500
+
 /** Everything is killed. */
 const GROUPS = [
   ['postgres'],
@@ -22,7 +25,8 @@ const GROUPS = [
 test('while everything is killed in turn nothing acknowledged is lost, told twice or left undone', async (t) => {
   const processes = await startForChaos()
   cleanUp(t, () => processes[Symbol.asyncDispose]())
-  const report = await chaos(processes, GROUPS, (line) => t.diagnostic(line))
+  const told = (line: string) => t.diagnostic(line)
+  const report = await chaos(processes, { groups: GROUPS, restMs: REST_MS, told })
   t.diagnostic(tablesOf(report))
   assert.deepEqual(report.faults, [])
 })

@@ -37,20 +37,22 @@ export interface Report {
   faults: string[]
 }
 
-/**
- * Lets people, agents and jobs write at every service while each group of victims is killed in turn. `told` hears how
- * far it is.
- */
-export async function chaos(
-  processes: Processes,
-  groups: string[][],
-  told: (line: string) => void,
-): Promise<Report> {
+export interface Plan {
+  /** Who is killed together, one group after another. */
+  groups: string[][]
+  /** From an answer to the next write, in milliseconds: a load that leaves restarts some of the machine. */
+  restMs: number
+  /** Hears how far it is. */
+  told(line: string): void
+}
+
+/** Lets people, agents and jobs write at every service while each group of victims is killed in turn. */
+export async function chaos(processes: Processes, { groups, restMs, told }: Plan): Promise<Report> {
   const hands = await openHands(processes)
   const kinds = await kindsFor(hands)
   told('Everybody is signed in')
   const before = await usualAnswerMs(hands)
-  const load = startLoad(kinds)
+  const load = startLoad(kinds, restMs)
   await goesOn(load)
   const outages: Outage[] = []
   for (const victims of groups) {

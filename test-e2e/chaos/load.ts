@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Kind } from './kind.ts'
 
-/** From an answer to the next write: a load that leaves restarts some of the machine. */
-const REST_MS = 150
+/** From an answer that nobody got to the next try. */
+const RETRY_MS = 150
 /** Writes that rest longer are few, and nobody waits for them. */
 const MOST_REST_MS = 1_000
 /** What was sent before and not acknowledged is given this long once the load ends. */
@@ -11,6 +11,8 @@ const LAST_ANSWERS_MS = 60_000
 /** What became of the writes of one kind. */
 export interface Ledger {
   kind: Kind
+  /** From an answer to the next write, in milliseconds. */
+  restMs: number
   /** By what they are known, in the order of their answers; without those removed since. */
   acknowledged: Set<string>
   /** Ever acknowledged, the removed ones too. */
@@ -32,12 +34,13 @@ export interface Load {
   stop(): Promise<void>
 }
 
-/** Writes of each kind one after another, all kinds at once, until stopped. */
-export function startLoad(kinds: Kind[]): Load {
+/** Writes of each kind one after another with `restMs` between, all kinds at once, until stopped. */
+export function startLoad(kinds: Kind[], restMs: number): Load {
   const ending = new AbortController()
   const ledgers = kinds.map(
     (kind): Ledger => ({
       kind,
+      restMs: kind.restMs ?? restMs,
       acknowledged: new Set(),
       everAcknowledged: new Set(),
       removed: new Set(),
@@ -58,10 +61,8 @@ export function startLoad(kinds: Kind[]): Load {
 }
 
 /** It goes on being written, and often. */
-export const isSteady = ({ kind, acknowledged, faults }: Ledger) =>
-  faults.length === 0 &&
-  (kind.restMs ?? REST_MS) <= MOST_REST_MS &&
-  (kind.remove || acknowledged.size < mostOf(kind))
+export const isSteady = ({ kind, restMs, acknowledged, faults }: Ledger) =>
+  faults.length === 0 && restMs <= MOST_REST_MS && (kind.remove || acknowledged.size < mostOf(kind))
 
 const mostOf = ({ most = Number.POSITIVE_INFINITY }: Kind) => most
 
@@ -72,7 +73,7 @@ async function writeUntil(ledger: Ledger, signal: AbortSignal) {
     if (full && !kind.remove) return
     if (full) await removeOldest(ledger)
     await writeOne(ledger, n, signal)
-    await wait(kind.restMs ?? REST_MS, undefined, { signal }).catch(() => {})
+    await wait(ledger.restMs, undefined, { signal }).catch(() => {})
   }
 }
 
@@ -91,7 +92,7 @@ async function writeOne(ledger: Ledger, n: number, signal: AbortSignal) {
     ledger.unanswered += 1
     if (!kind.once || ledger.faults.length > 0) return
     if (signal.aborted) deadline = Math.min(deadline, performance.now() + LAST_ANSWERS_MS)
-    await wait(REST_MS)
+    await wait(RETRY_MS)
   }
   ledger.faults.push(`${kind.name}: number ${n} was never answered`)
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { addOrg } from '@guildhall/contracts/superadmin'
 import { accounts, people, servers } from '@guildhall/sandbox/demo'
+import { wholeFile } from '@guildhall/service/testing'
 import { type Make, mint } from './every-credential.ts'
 import { type TestStack, testStack } from './stack.ts'
 import { nameOf, rules, verdictBy, verdictOf } from './verdicts.ts'
@@ -11,14 +12,15 @@ export function tryEveryRoute(enforced: boolean) {
   let stack: TestStack
   let credentials: Record<string, Make>
   let paths: (url: string) => string
-  before(async (t) => {
+  const file = wholeFile()
+  before(async () => {
     const clock = { ahead: 0 }
     const settings = {
       ACCESS_ENFORCE: String(enforced),
       RATE_ADDRESS_PER_MINUTE: '0',
       RATE_FAILED_SIGN_INS_PER_MINUTE: '0',
     }
-    stack = await testStack(t as never, settings, () => new Date(Date.now() + clock.ahead))
+    stack = await testStack(file, settings, () => new Date(Date.now() + clock.ahead))
     stack.sandbox.world.chatLimit = { requests: 1_000_000, seconds: 1 }
     credentials = await mint(stack, clock)
     const { access_token } = await stack.signIn(people.officer)

@@ -9,13 +9,14 @@ import { createClient } from '@guildhall/contracts/client'
 import { listOrgAudit } from '@guildhall/contracts/ops'
 import { putModules } from '@guildhall/contracts/orgs'
 import { people } from '@guildhall/sandbox/demo'
-import { until } from '@guildhall/service/testing'
+import { until, wholeFile } from '@guildhall/service/testing'
 import { memberSession } from './people.ts'
 import { type TestStack, testStack } from './stack.ts'
 
 let stack: TestStack
-before(async (t) => {
-  stack = await testStack(t as never)
+const file = wholeFile()
+before(async () => {
+  stack = await testStack(file)
 })
 
 const params = { chat_user_id: people.member.id }

@@ -10,15 +10,16 @@ import { getOrg } from '@guildhall/contracts/orgs'
 import { MEBIBYTE } from '@guildhall/contracts/route'
 import { deleteMachineToken, whoami } from '@guildhall/contracts/tokens'
 import { people } from '@guildhall/sandbox/demo'
-import { until } from '@guildhall/service/testing'
+import { until, wholeFile } from '@guildhall/service/testing'
 import { decodeJwt, decodeProtectedHeader, SignJWT, UnsecuredJWT } from 'jose'
 import { bearer } from './people.ts'
 import { type TestStack, testStack } from './stack.ts'
 
 let stack: TestStack
 let officer: { access_token: string; refresh_token: string }
-before(async (t) => {
-  stack = await testStack(t as never)
+const file = wholeFile()
+before(async () => {
+  stack = await testStack(file)
   officer = await stack.signIn(people.officer)
 })
 

@@ -5,7 +5,7 @@ import { getName } from '@guildhall/contracts/auth'
 import { listMemberRoles, listMembers } from '@guildhall/contracts/members'
 import { putModules } from '@guildhall/contracts/orgs'
 import { people } from '@guildhall/sandbox/demo'
-import { until } from '@guildhall/service/testing'
+import { until, wholeFile } from '@guildhall/service/testing'
 import { bearer } from './people.ts'
 import { type TestStack, testStack } from './stack.ts'
 
@@ -13,8 +13,9 @@ const params = { org: 'demo' }
 
 let stack: TestStack
 let officer: string
-before(async (t) => {
-  stack = await testStack(t as never)
+const file = wholeFile()
+before(async () => {
+  stack = await testStack(file)
   officer = (await stack.signIn(people.officer)).access_token
 })
 

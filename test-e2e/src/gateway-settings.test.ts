@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 import { chatCallback, chatLogin } from '@guildhall/contracts/accounts'
 import {
   exchange,
@@ -14,12 +14,18 @@ import { pathOf } from '@guildhall/contracts/client'
 import { getOrg, listOrgs } from '@guildhall/contracts/orgs'
 import type { Route } from '@guildhall/contracts/route'
 import { people } from '@guildhall/sandbox/demo'
-import { until } from '@guildhall/service/testing'
+import { until, wholeFile } from '@guildhall/service/testing'
 import { bearer, cliToken, memberSession } from './people.ts'
-import { testStack } from './stack.ts'
+import { gatewayOf, type TestStack, testStack } from './stack.ts'
+
+let stack: TestStack
+const file = wholeFile()
+before(async () => {
+  stack = await testStack(file)
+})
 
 test('a prefix in DISABLED_ROUTES is the same 404 as an unknown path, however it is spelled', async (t) => {
-  const { url, signIn } = await testStack(t, {
+  const { url, signIn } = await gatewayOf(t, stack, {
     DISABLED_ROUTES: '/api/organizations/,/api/auth/name,/docs',
   })
   const headers = bearer((await signIn(people.officer)).access_token)
@@ -46,7 +52,7 @@ test('a prefix in DISABLED_ROUTES is the same 404 as an unknown path, however it
 })
 
 test('in report mode a denied officer gets through, and never a denied superadmin', async (t) => {
-  const { url, as, signIn, orgId } = await testStack(t, { ACCESS_ENFORCE: 'false' })
+  const { url, as, signIn, orgId } = await gatewayOf(t, stack, { ACCESS_ENFORCE: 'false' })
   const officer = (await signIn(people.officer)).access_token
   const rival = (await signIn(people.rivalOfficer)).access_token
   const params = { org_id: String(await orgId(officer)) }
@@ -59,7 +65,7 @@ test('in report mode a denied officer gets through, and never a denied superadmi
 })
 
 test('a credential past its requests a minute gets 429 with Retry-After, and only that credential', async (t) => {
-  const { as, url, signIn } = await testStack(t, { RATE_CREDENTIAL_PER_MINUTE: '5' })
+  const { as, url, signIn } = await gatewayOf(t, stack, { RATE_CREDENTIAL_PER_MINUTE: '5' })
   const officer = (await signIn(people.officer)).access_token
   const rival = (await signIn(people.rivalOfficer)).access_token
   const statuses = []
@@ -71,7 +77,7 @@ test('a credential past its requests a minute gets 429 with Retry-After, and onl
 })
 
 test('an address with too many refused credentials gets 429, and its requests without one go on', async (t) => {
-  const { url } = await testStack(t, { RATE_FAILED_SIGN_INS_PER_MINUTE: '3' })
+  const { url } = await gatewayOf(t, stack, { RATE_FAILED_SIGN_INS_PER_MINUTE: '3' })
   const attempt = async (i: number) =>
     (await fetch(`${url}/api/auth/name`, { headers: bearer(`guess${i}`) })).status
   const statuses = []
@@ -91,7 +97,7 @@ test('refused one-time codes and refresh tokens count as refused credentials', a
     [exchange, 400],
     [refresh, 401],
   ] as const) {
-    const { url, signIn } = await testStack(t, limits)
+    const { url, signIn } = await gatewayOf(t, stack, limits)
     const statuses = []
     for (let n = 0; n < 4; n++) statuses.push(await guess(url, route))
     assert.deepEqual(statuses, [refused, refused, refused, 429])
@@ -141,7 +147,7 @@ test('refused callbacks of every sign-in count as refused credentials, also many
 
 test("a revoked token spends nothing of its owner's", async (t) => {
   const limits = { RATE_CREDENTIAL_PER_MINUTE: '100', RATE_FAILED_SIGN_INS_PER_MINUTE: '0' }
-  const { as, url, signIn } = await testStack(t, limits)
+  const { as, url, signIn } = await gatewayOf(t, stack, limits)
   const leaked = (await signIn(people.officer)).access_token
   assert.equal((await as(leaked).call(revoke, { body: {} })).status, 200)
   const ask = async (token: string) =>
@@ -154,18 +160,18 @@ test("a revoked token spends nothing of its owner's", async (t) => {
 
 test('TRUST_PROXY decides whose address counts; a forged hop in front does not help', async (t) => {
   const limits = { RATE_ADDRESS_PER_MINUTE: '2' }
-  const proxied = await testStack(t, { ...limits, TRUST_PROXY: '1' })
-  const direct = await testStack(t, limits)
-  const networks = await testStack(t, { ...limits, TRUST_PROXY: '127.0.0.0/8' })
+  const proxied = await gatewayOf(t, stack, { ...limits, TRUST_PROXY: '1' })
+  const direct = await gatewayOf(t, stack, limits)
+  const networks = await gatewayOf(t, stack, { ...limits, TRUST_PROXY: '127.0.0.0/8' })
   const ask = async ({ url }: { url: string }, forwarded: string) =>
     (await fetch(`${url}/openapi.json`, { headers: { 'x-forwarded-for': forwarded } })).status
-  for (const stack of [proxied, networks]) {
+  for (const gateway of [proxied, networks]) {
     assert.deepEqual(
-      [await ask(stack, '192.0.2.1'), await ask(stack, '198.51.100.9, 192.0.2.1')],
+      [await ask(gateway, '192.0.2.1'), await ask(gateway, '198.51.100.9, 192.0.2.1')],
       [200, 200],
     )
-    assert.equal(await ask(stack, '203.0.113.5, 192.0.2.1'), 429)
-    assert.equal(await ask(stack, '192.0.2.2'), 200)
+    assert.equal(await ask(gateway, '203.0.113.5, 192.0.2.1'), 429)
+    assert.equal(await ask(gateway, '192.0.2.2'), 200)
   }
   const statuses = []
   for (const n of [1, 2, 3]) statuses.push(await ask(direct, `192.0.2.${n}`))
@@ -173,7 +179,7 @@ test('TRUST_PROXY decides whose address counts; a forged hop in front does not h
 })
 
 test('unknown paths and the reference count for the address, the probes do not', async (t) => {
-  const { url } = await testStack(t, { RATE_ADDRESS_PER_MINUTE: '3' })
+  const { url } = await gatewayOf(t, stack, { RATE_ADDRESS_PER_MINUTE: '3' })
   const statuses = []
   for (const path of ['/nothing', '/openapi.json', '/docs/', '/nothing', '/openapi.json', '/docs/'])
     statuses.push((await fetch(url + path)).status)
@@ -188,7 +194,7 @@ test('refused requests count as much as granted ones, and bad credentials lock o
     RATE_ADDRESS_PER_MINUTE: '40',
     RATE_FAILED_SIGN_INS_PER_MINUTE: '3',
   }
-  const { url, signIn, machineToken } = await testStack(t, limits)
+  const { url, signIn, machineToken } = await gatewayOf(t, stack, limits)
   const officer = (await signIn(people.officer)).access_token
   const { token } = await machineToken(officer, ['agents:read'])
   const statusOf = async (path: string, credential: string) =>

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { ContextWanted } from '@guildhall/contracts/agent-turns'
 import { putFeed } from '@guildhall/contracts/alerts'
 import { jobs } from '@guildhall/contracts/calls'
@@ -7,6 +7,7 @@ import { putSource } from '@guildhall/contracts/knowledge'
 import { routes } from '@guildhall/contracts/routes'
 import { people } from '@guildhall/sandbox/demo'
 import { parts } from '@guildhall/scripts/services'
+import { wholeFile } from '@guildhall/service/testing'
 import { decodeJwt } from 'jose'
 import type { Client } from './people.ts'
 import { type TestStack, testStack } from './stack.ts'
@@ -16,20 +17,17 @@ const MOST_CHUNKS = 5_000
 const MOST_CHARS = 20_000
 const EMBEDDING_LENGTH = 1_024
 
-const cleanUps: (() => unknown)[] = []
+const file = wholeFile()
 let stack: TestStack
 let officer: Client
 let agent: Client
 
 before(async () => {
-  stack = await testStack({ after: (work) => cleanUps.push(work as () => unknown) })
+  stack = await testStack(file)
   const { access_token } = await stack.signIn(people.officer)
   officer = stack.as(access_token)
   const { token } = await stack.machineToken(access_token, ['knowledge:read', 'knowledge:write'])
   agent = stack.as(token)
-})
-after(async () => {
-  for (const work of cleanUps.reverse()) await work()
 })
 
 test('an access token counts for 30 minutes', async () => {

@@ -13,14 +13,15 @@ import {
 import { logout } from '@guildhall/contracts/auth'
 import { listAudit } from '@guildhall/contracts/ops'
 import { accounts, people } from '@guildhall/sandbox/demo'
-import { until } from '@guildhall/service/testing'
+import { until, wholeFile } from '@guildhall/service/testing'
 import { bearer, browse, memberSession } from './people.ts'
 import { type TestStack, testStack } from './stack.ts'
 
 let stack: TestStack
 let origin: string
-before(async (t) => {
-  stack = await testStack(t as never)
+const file = wholeFile()
+before(async () => {
+  stack = await testStack(file)
   origin = new URL(String(stack.settings.CLIENT_URL)).origin
 })
 

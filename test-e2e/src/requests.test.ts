@@ -7,7 +7,7 @@ import { putModules } from '@guildhall/contracts/orgs'
 import { routes } from '@guildhall/contracts/routes'
 import { urlOf } from '@guildhall/gateway/config'
 import { people } from '@guildhall/sandbox/demo'
-import { until } from '@guildhall/service/testing'
+import { until, wholeFile } from '@guildhall/service/testing'
 import { bearer } from './people.ts'
 import { type TestStack, testStack } from './stack.ts'
 
@@ -16,8 +16,9 @@ const NOT_FOUND = '{"error":"Not found","code":"route.not_found"}'
 let stack: TestStack
 let officer: string
 let agent: string
-before(async (t) => {
-  stack = await testStack(t as never)
+const file = wholeFile()
+before(async () => {
+  stack = await testStack(file)
   officer = (await stack.signIn(people.officer)).access_token
   agent = (await stack.machineToken(officer, ['knowledge:read', 'knowledge:write'])).token
 })

@@ -9,7 +9,7 @@ import { accounts, people } from '@guildhall/sandbox/demo'
 import { createApp } from '@guildhall/service/app'
 import { callerKey } from '@guildhall/service/caller-token'
 import { AppError } from '@guildhall/service/errors'
-import { cleanUp, until } from '@guildhall/service/testing'
+import { cleanUp, until, wholeFile } from '@guildhall/service/testing'
 import { z } from 'zod'
 import { type Make, mint } from './every-credential.ts'
 import { bearer } from './people.ts'
@@ -69,16 +69,17 @@ async function startEcho(t: Test) {
 let stack: TestStack
 let credentials: Record<string, Make>
 const gateways = new Map<boolean, string>()
-before(async (t) => {
+const file = wholeFile()
+before(async () => {
   const clock = { ahead: 0 }
-  stack = await testStack(t as never, {}, () => new Date(Date.now() + clock.ahead))
+  stack = await testStack(file, {}, () => new Date(Date.now() + clock.ahead))
   stack.sandbox.world.chatLimit = { requests: 1_000_000, seconds: 1 }
-  const OPS_URL = await startEcho(t as never)
+  const OPS_URL = await startEcho(file)
   for (const enforced of [true, false]) {
     const settings = { ...stack.settings, ACCESS_ENFORCE: String(enforced), OPS_URL }
     const ports = { PORT: '0', ADMIN_PORT: '0', RATE_FAILED_SIGN_INS_PER_MINUTE: '0' }
     const gateway = await startGateway(readConfig({ ...settings, ...ports }), testRoutes)
-    cleanUp(t as never, () => gateway[Symbol.asyncDispose]())
+    cleanUp(file, () => gateway[Symbol.asyncDispose]())
     await until(async () => (await fetch(`${gateway.url}/ready`)).status === 200)
     gateways.set(enforced, gateway.url)
   }

@@ -4,11 +4,13 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { migratedDatabase, TEST_INTERNAL_KEY, testEnvironment } from '@guildhall/bus/testing'
 import type { MachineToken, Scope } from '@guildhall/contracts/tokens'
+import { readConfig as readGateway } from '@guildhall/gateway/config'
+import { start as startGateway } from '@guildhall/gateway/main'
 import { PROGRAMS } from '@guildhall/sandbox/testing'
 import { parts } from '@guildhall/scripts/services'
 import { startStack } from '@guildhall/scripts/stack'
 import type { Env } from '@guildhall/service/config'
-import { cleanUp } from '@guildhall/service/testing'
+import { cleanUp, until } from '@guildhall/service/testing'
 import { clientOf, machineTokenOf, orgIdOf, signIn } from './people.ts'
 
 const migrations = Object.fromEntries(
@@ -28,18 +30,31 @@ export async function testStack(t: Pick<TestContext, 'after'>, env: Env = {}, no
   cleanUp(t, () => stack[Symbol.asyncDispose]())
   const { url, sandbox } = stack
   if (!sandbox) throw new Error('A test stack has the sandbox')
-  return {
-    ...stack,
-    home,
-    sandbox,
-    as: (token?: string) => clientOf(url, token),
-    signIn: (person: { id: string }) => signIn(url, person),
-    orgId: (token: string, prefix?: string) => orgIdOf(clientOf(url, token), prefix),
-    machineToken: (
-      officerToken: string,
-      scopes: Scope[],
-      prefix?: string,
-      kind?: MachineToken['kind'],
-    ) => machineTokenOf(clientOf(url, officerToken), scopes, prefix, kind),
-  }
+  return { ...stack, home, sandbox, ...callersAt(url) }
 }
+
+/** Another gateway of a stack, with settings of its own; people come back from their sign-in through the first. */
+export async function gatewayOf(
+  t: Pick<TestContext, 'after'>,
+  { settings }: Pick<TestStack, 'settings'>,
+  env: Env,
+) {
+  const gateway = await startGateway(
+    readGateway({ ...settings, PORT: '0', ADMIN_PORT: '0', ...env }),
+  )
+  cleanUp(t, () => gateway[Symbol.asyncDispose]())
+  await until(async () => (await fetch(`${gateway.url}/ready`)).ok)
+  return { url: gateway.url, ...callersAt(gateway.url) }
+}
+
+const callersAt = (url: string) => ({
+  as: (token?: string) => clientOf(url, token),
+  signIn: (person: { id: string }) => signIn(url, person),
+  orgId: (token: string, prefix?: string) => orgIdOf(clientOf(url, token), prefix),
+  machineToken: (
+    officerToken: string,
+    scopes: Scope[],
+    prefix?: string,
+    kind?: MachineToken['kind'],
+  ) => machineTokenOf(clientOf(url, officerToken), scopes, prefix, kind),
+})

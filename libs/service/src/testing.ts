@@ -1,4 +1,4 @@
-import type { TestContext } from 'node:test'
+import { after, type TestContext } from 'node:test'
 import { createClient } from '@guildhall/contracts/client'
 import { CALLER_HEADER, callerKey, type Identity, signIdentity } from './caller-token.ts'
 
@@ -26,7 +26,7 @@ export function clientAs(
 /** Waits until `check` answers something other than undefined or false; throws after `ms`. */
 export async function until<T>(
   check: () => T | Promise<T>,
-  ms = 10_000,
+  ms = 30_000,
 ): Promise<Exclude<NonNullable<T>, false>> {
   const end = Date.now() + ms
   let last: unknown
@@ -56,6 +56,13 @@ export function cleanUp(t: Test, work: () => PromiseLike<unknown>) {
   stack.defer(async () => {
     await work()
   })
+}
+
+/** Stands for all tests of a file, as the `t` of what its `before` opens. Made at the top of the file. */
+export function wholeFile(): Test {
+  const opened = new AsyncDisposableStack()
+  after(() => opened.disposeAsync())
+  return { after: (work) => opened.defer(work as () => Promise<void>) }
 }
 
 /** Runs `work` while a process hangs. */

@@ -10,12 +10,14 @@ import { addMemory, listMemories } from '@guildhall/contracts/agent-memories'
 import { holdPending } from '@guildhall/contracts/agent-pending'
 import { addFacts } from '@guildhall/contracts/agent-profile'
 import { commitTurn, readTurnContext } from '@guildhall/contracts/agent-turns'
+import { wholeFile } from '@guildhall/service/testing'
 import { sql } from 'kysely'
 import { MEMBER, type TestAgents, testAgents } from './testing.ts'
 
 let agents: TestAgents
-before(async (t) => {
-  agents = await testAgents(t as never)
+const file = wholeFile()
+before(async () => {
+  agents = await testAgents(file)
 })
 
 type Answer = Promise<{ status: number; body: object }>

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { wholeFile } from '@guildhall/service/testing'
 import { CompiledQuery, type QueryResult, sql, type UnknownRow } from 'kysely'
 import type { Db } from './db.ts'
 import { memoriesOf } from './memories/queries.ts'
@@ -15,8 +16,9 @@ const LIMIT = 20
 const MOST_PAGES = 200
 
 let agents: TestAgents
-before(async (t) => {
-  agents = await testAgents(t as never)
+const file = wholeFile()
+before(async () => {
+  agents = await testAgents(file)
   const { db } = agents
   const member = sql`1, (10000 + n % ${MEMBERS})::text`
   const rows = sql`generate_series(1, ${MEMBERS * ROWS}) as n`

@@ -5,6 +5,7 @@ import { putConversation } from '@guildhall/contracts/agent-conversations'
 import { commitTurn } from '@guildhall/contracts/agent-turns'
 import type { Route } from '@guildhall/contracts/route'
 import { routes } from '@guildhall/contracts/routes'
+import { wholeFile } from '@guildhall/service/testing'
 import { MEMBER, OTHER, type TestAgents, testAgents } from './testing.ts'
 
 const SECRET = 'only-for-the-owner'
@@ -17,8 +18,9 @@ const message = { role: 'user', content: 'by a stranger' }
 
 let agents: TestAgents
 let memory_id: string
-before(async (t) => {
-  agents = await testAgents(t as never)
+const file = wholeFile()
+before(async () => {
+  agents = await testAgents(file)
   agents.world.embedder = () => new Array(1024).fill(1)
   const body = {
     ...{ conversation_id, ...place, messages: [{ role: 'user' as const, content: SECRET }] },

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { before, type TestContext, test } from 'node:test'
+import { before, test } from 'node:test'
 import { REST } from '@discordjs/rest'
+import { wholeFile } from '@guildhall/service/testing'
 import { Routes } from 'discord-api-types/v10'
 import { people, servers } from '../demo.ts'
 import { REDIRECT_URI, testSandbox } from '../testing.ts'
@@ -14,8 +15,9 @@ const VERIFIER = 'a-verifier-of-at-least-forty-three-characters-0123'
 const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url')
 
 let sandbox: Sandbox
-before(async (t) => {
-  sandbox = await testSandbox(t as TestContext)
+const file = wholeFile()
+before(async () => {
+  sandbox = await testSandbox(file)
 })
 
 /** The parameters of a sign-in; undefined leaves one out. */

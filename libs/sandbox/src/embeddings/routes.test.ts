@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { before, type TestContext, test } from 'node:test'
+import { before, test } from 'node:test'
+import { wholeFile } from '@guildhall/service/testing'
 import { testSandbox } from '../testing.ts'
 
 interface Reply {
@@ -11,8 +12,9 @@ interface Reply {
 }
 
 let sandbox: Awaited<ReturnType<typeof testSandbox>>
-before(async (t) => {
-  sandbox = await testSandbox(t as TestContext)
+const file = wholeFile()
+before(async () => {
+  sandbox = await testSandbox(file)
 })
 
 async function ask(body: unknown, headers: Record<string, string> = {}) {

@@ -10,11 +10,13 @@ import {
   listMessages,
   putConversation,
 } from '@guildhall/contracts/agent-conversations'
+import { wholeFile } from '@guildhall/service/testing'
 import { MEMBER, OTHER, type TestAgents, testAgents } from '../testing.ts'
 
 let agents: TestAgents
-before(async (t) => {
-  agents = await testAgents(t as never)
+const file = wholeFile()
+before(async () => {
+  agents = await testAgents(file)
 })
 
 const body = { channel_id: 'general', visibility: 'public' as const }

@@ -8,12 +8,14 @@ import {
   listMemories,
 } from '@guildhall/contracts/agent-memories'
 import { addFacts, getProfile } from '@guildhall/contracts/agent-profile'
+import { wholeFile } from '@guildhall/service/testing'
 import { MEMBER, OTHER, type TestAgents, testAgents } from '../testing.ts'
 
 const DAY_MS = 86_400_000
 let agents: TestAgents
-before(async (t) => {
-  agents = await testAgents(t as never)
+const file = wholeFile()
+before(async () => {
+  agents = await testAgents(file)
 })
 
 const paramsOf = (chat_user_id: string) => ({ params: { chat_user_id } })

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { claimPending, holdPending } from '@guildhall/contracts/agent-pending'
+import { wholeFile } from '@guildhall/service/testing'
 import { MEMBER, OTHER, type TestAgents, testAgents } from '../testing.ts'
 
 let agents: TestAgents
-before(async (t) => {
-  agents = await testAgents(t as never)
+const file = wholeFile()
+before(async () => {
+  agents = await testAgents(file)
 })
 
 const body = { action: { tool: 'points.award', args: { points: 5 } }, payload_hash: 'abc' }

@@ -9,11 +9,13 @@ import {
   matchRelations,
 } from '@guildhall/contracts/agent-profile'
 import { AppError } from '@guildhall/service/errors'
+import { wholeFile } from '@guildhall/service/testing'
 import { type TestAgents, testAgents } from '../testing.ts'
 
 let agents: TestAgents
-before(async (t) => {
-  agents = await testAgents(t as never)
+const file = wholeFile()
+before(async () => {
+  agents = await testAgents(file)
 })
 
 let next = 70_000

@@ -3,12 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { before, beforeEach, test } from 'node:test'
 import { addFacts } from '@guildhall/contracts/agent-profile'
 import { commitTurn, readTurnContext } from '@guildhall/contracts/agent-turns'
-import { until } from '@guildhall/service/testing'
+import { until, wholeFile } from '@guildhall/service/testing'
 import { type TestAgents, testAgents } from '../testing.ts'
 
 let agents: TestAgents
-before(async (t) => {
-  agents = await testAgents(t as never)
+const file = wholeFile()
+before(async () => {
+  agents = await testAgents(file)
 })
 beforeEach(() => {
   Object.assign(agents.world, { embedder: teaOrNot, model: 'words', slow: Promise.resolve() })

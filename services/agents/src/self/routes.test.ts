@@ -9,11 +9,13 @@ import {
   listHeld,
 } from '@guildhall/contracts/agent-self'
 import { commitTurn } from '@guildhall/contracts/agent-turns'
+import { wholeFile } from '@guildhall/service/testing'
 import { type TestAgents, testAgents } from '../testing.ts'
 
 let agents: TestAgents
-before(async (t) => {
-  agents = await testAgents(t as never)
+const file = wholeFile()
+before(async () => {
+  agents = await testAgents(file)
 })
 
 const params = { org: 'org1' }

@@ -4,11 +4,13 @@ import { before, test } from 'node:test'
 import { endChannel } from '@guildhall/contracts/agent-conversations'
 import { holdPending } from '@guildhall/contracts/agent-pending'
 import { commitTurn, readTurnContext } from '@guildhall/contracts/agent-turns'
+import { wholeFile } from '@guildhall/service/testing'
 import { MEMBER, OTHER, type TestAgents, testAgents } from '../testing.ts'
 
 let agents: TestAgents
-before(async (t) => {
-  agents = await testAgents(t as never)
+const file = wholeFile()
+before(async () => {
+  agents = await testAgents(file)
 })
 
 const TABLES = [
