@@ -7,6 +7,7 @@ import { type Hands, openHands } from './hands.ts'
 import type { Kind } from './kind.ts'
 import { kindsOfAgents } from './kinds-of-agents.ts'
 import { kindsOfAlertsAndCompute } from './kinds-of-alerts.ts'
+import { kindsOfCommands } from './kinds-of-commands.ts'
 import { kindsOfOrgs } from './kinds-of-orgs.ts'
 import { kindsOfPosts } from './kinds-of-posts.ts'
 import { kindsOfStore } from './kinds-of-store.ts'
@@ -100,6 +101,7 @@ async function kindsFor(hands: Hands): Promise<Kind[]> {
     ...kindsOfAgents(hands, run),
     ...(await kindsOfAlertsAndCompute(hands, run)),
     ...(await kindsOfPosts(hands)),
+    ...kindsOfCommands(hands),
   ]
 }
 

@@ -6,8 +6,8 @@ export interface Kind {
    * open whether it happened. Throws on any other answer.
    */
   write(n: number): Promise<string | undefined>
-  /** Those that the route of their owner shows, as often as it shows them. */
-  held(): Promise<string[]>
+  /** Those that the route of their owner shows, as often as it shows them. Nothing where the answer was all. */
+  held?(): Promise<string[]>
   /** The audit line of each, and the field of its details that says by what the write is known. */
   audit?: { action: string; by: string }
   /** Sent again under its Idempotency-Key until it is acknowledged: it must be there exactly once. */

@@ -22,7 +22,7 @@ export const faultsOf = (ledger: Ledger, audit: Entry[]): Promise<string[]> =>
 
 async function compared(ledger: Ledger, audit: Entry[]): Promise<string[]> {
   const { kind, acknowledged, removed, faults } = ledger
-  const held = await kind.held()
+  const held = (await kind.held?.()) ?? [...acknowledged]
   const there = new Set(held)
   const say = (what: string, ids: string[]) =>
     ids.length === 0

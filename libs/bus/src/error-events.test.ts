@@ -69,6 +69,20 @@ test('a line at error is an event with what it says, and one below is none', asy
   )
 })
 
+test('what somebody hung on an error is stored as a text of whole characters, and cut', async (t) => {
+  const { log, received, attach, listen } = await setUp(t)
+  await listen()
+  attach()
+  const odd = Object.assign(new Error(`${'x'.repeat(1_999)}🦊`), { code: `${'K'.repeat(300)}\0` })
+  log.error({ err: odd })
+  log.error({ err: Object.assign(new Error(), { message: 42 }) })
+  await until(() => received.length === 2)
+  const [cut, number] = received
+  assert.deepEqual([cut?.kind.length, cut?.message.length], [200, 2_000])
+  assert.ok(cut?.message.isWellFormed())
+  assert.equal(number?.message, '42')
+})
+
 test('of more than a thousand that wait the rest is dropped and counted', async (t) => {
   const { log, received, attach, listen } = await setUp(t)
   for (let i = 0; i < 1_234; i += 1) log.error(`fault ${i}`)

@@ -11,11 +11,15 @@ const BATCH = 100
 /** How long the end of a process waits for what is still to be sent. */
 const LAST_FLUSH_MS = 3_000
 
+const MOST_KIND_CHARS = 200
+const MOST_MESSAGE_CHARS = 2_000
+const MOST_STACK_CHARS = 8_000
+
 interface LogLine {
   ts: string
   logger: string
   msg?: string
-  err?: { type?: string; message?: string; stack?: string; code?: string }
+  err?: { type?: unknown; message?: unknown; stack?: unknown; code?: unknown }
   org?: unknown
   route?: string
   reqId?: string
@@ -85,8 +89,9 @@ export function createErrorEvents() {
 }
 export type ErrorEvents = ReturnType<typeof createErrorEvents>
 
-/** Postgres takes no U+0000 in a text. */
-const storable = (text: string) => text.replaceAll('\0', '')
+/** What somebody hung on an error, as a text of whole characters that Postgres takes: it takes no U+0000. */
+const storable = (said: unknown, most: number) =>
+  String(said).replaceAll('\0', '').slice(0, most).toWellFormed()
 
 function eventOf({ ts, logger, msg, err, org, route, reqId }: LogLine): ErrorEvent {
   return {
@@ -94,9 +99,9 @@ function eventOf({ ts, logger, msg, err, org, route, reqId }: LogLine): ErrorEve
     created_at: ts,
     service: logger,
     org_id: typeof org === 'number' ? org : null,
-    kind: String(err?.code ?? err?.type ?? 'Error'),
-    message: storable(err?.message ?? msg ?? '').slice(0, 2_000),
-    stack: err?.stack ? storable(err.stack).slice(0, 8_000) : null,
+    kind: storable(err?.code ?? err?.type ?? 'Error', MOST_KIND_CHARS),
+    message: storable(err?.message ?? msg ?? '', MOST_MESSAGE_CHARS),
+    stack: err?.stack ? storable(err.stack, MOST_STACK_CHARS) : null,
     route: route ?? null,
     request_id: reqId ?? null,
     dropped_before: 0,

@@ -157,3 +157,19 @@ test('a handler that hears of failed runs hears of those run again too, unless i
   handles({ ...job, once: 'The file is deleted' }, run, run)
   handles(job, run)
 })
+
+test('a page of five hundred runs with long errors and results fits into one answer', async (t) => {
+  const { db, list } = await setUp(t)
+  const times = { queued_at: new Date(), started_at: null, finished_at: null }
+  const long = { error: 'ä'.repeat(20_000), result: JSON.stringify({ text: 'x'.repeat(20_000) }) }
+  const run = { job: job.name, state: 'failed' as const, attempts: 1, org_id: 1, ...times, ...long }
+  const rows = Array.from({ length: 500 }, () => ({ ...run, id: newId(), args: '{}' }))
+  await db.insertInto('job_runs').values(rows).execute()
+  const page = await list({ limit: 500 })
+  assert.equal(page.length, 500)
+  assert.match(page[0]?.error ?? '', /^ä{200,}$/)
+  assert.equal(page[0]?.result, null)
+  const [alone] = await list({ limit: 1 })
+  assert.equal(alone?.error?.length, 20_000)
+  assert.deepEqual(alone?.result, { text: 'x'.repeat(20_000) })
+})

@@ -18,6 +18,11 @@ import type { JobHandler } from './jobs.ts'
 import { audit, enqueue, queued } from './outbox.ts'
 import type { BusTables } from './tables.ts'
 
+/** What an answer may have of errors and results: a message of NATS is 1 MiB at most. */
+const MOST_PAGE_BYTES = 800_000
+/** Of JSON in UTF-8, in nearly every text. */
+const BYTES_PER_CHAR = 3
+
 type Row = Selectable<BusTables['job_runs']>
 type Retry = z.output<ReturnType<typeof retryJobRun>['args']>
 
@@ -30,7 +35,8 @@ export function answerHistoryCalls(bus: Bus, db: Db<BusTables>, handlers: JobHan
     if (before !== undefined) query = query.where('id', '<', before)
     if (state !== undefined) query = query.where('state', '=', state)
     const rows = await query.orderBy('id', 'desc').limit(limit).execute()
-    return { runs: rows.map(shownRun) }
+    const most = Math.floor(MOST_PAGE_BYTES / limit / BYTES_PER_CHAR / 2)
+    return { runs: rows.map((row) => shortRun(shownRun(row), most)) }
   })
   answer(bus, tellJobDays(service), async ({ org_id, since }) => {
     const { rows } = await sql<{ date: string; value: number; failed: number }>`
@@ -61,7 +67,7 @@ async function retry(trx: Trx<BusTables>, handlers: JobHandler[], { org_id, id, 
   const job = handler?.job
   if (run.state !== 'failed') throw notFailed(run)
   if (!job || job.once) throw onlyOnce(run, job?.once)
-  const reset = { finished_at: null, error: null, result: null }
+  const reset = { started_at: null, finished_at: null, error: null, result: null }
   const opened = await trx
     .updateTable('job_runs')
     .set({ state: 'queued', attempts: 0, ...reset })
@@ -76,6 +82,13 @@ async function retry(trx: Trx<BusTables>, handlers: JobHandler[], { org_id, id, 
   )
   return shownRun(opened)
 }
+
+/** A run whose error has so many characters at most, and its result where that has no more. */
+const shortRun = ({ error, result, ...run }: JobRun, most: number): JobRun => ({
+  ...run,
+  error: error?.slice(0, most).toWellFormed() ?? null,
+  result: JSON.stringify(result).length > most ? null : result,
+})
 
 /** A run as it is told; its arguments stay here. */
 export function shownRun({

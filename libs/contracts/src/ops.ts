@@ -81,8 +81,8 @@ export const JobRun = z.object({
   queued_at: Instant,
   started_at: Instant.nullable(),
   finished_at: Instant.nullable(),
-  error: z.string().nullable(),
-  result: z.unknown(),
+  error: z.string().nullable().describe('Cut where a page has many'),
+  result: z.unknown().describe('Null where it is too long for a page of many'),
 })
 export type JobRun = z.output<typeof JobRun>
 

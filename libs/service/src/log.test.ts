@@ -47,6 +47,16 @@ test('levels are written as text, and those below the lowest not at all', () => 
   )
 })
 
+test('errors are told of at levels that write none of them', () => {
+  for (const level of ['fatal', 'silent']) {
+    const told: string[] = []
+    const { log, lines } = captured({ level, errors: { write: (line) => void told.push(line) } })
+    log.warn('a')
+    log.error('b')
+    assert.deepEqual([lines(), told.length], [[], 1], level)
+  }
+})
+
 test('no secret reaches a line, at the top or inside', () => {
   const { log, text } = captured()
   const secret = 'hunter2'

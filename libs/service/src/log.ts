@@ -18,6 +18,9 @@ const SECRET_FIELDS = [
 ]
 const redact = SECRET_FIELDS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
 
+/** Levels at which `out` says nothing of an error. */
+const ABOVE_ERROR = ['fatal', 'silent']
+
 export interface LogOptions {
   /** `json` is one object a line; `text` is for a person at a terminal. */
   format: 'json' | 'text'
@@ -44,7 +47,7 @@ export function createLog(
   ]
   return pino(
     {
-      level,
+      level: errors && ABOVE_ERROR.includes(level) ? 'error' : level, // each stream has its own besides
       base: { logger: name },
       redact,
       serializers: { err: shownError },

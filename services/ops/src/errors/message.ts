@@ -29,7 +29,8 @@ export function textOf({ service, kind, message, location, route, returned, org 
 export const textOfHeld = (held: number, org: string | undefined) =>
   `**${held} more error${held === 1 ? '' : 's'}**${org ? ` of ${org}` : ''} ${held === 1 ? 'was' : 'were'} new or came back while there was no room for more messages in the hour. The error log has all.`
 
-/** A backtick would end the code. */
-const plain = (text: string, most: number) => text.replaceAll('`', "'").slice(0, most)
+/** A backtick would end the code, and the platform takes no half of a character. */
+const plain = (text: string, most: number) =>
+  text.replaceAll('`', "'").slice(0, most).toWellFormed()
 const code = (text: string) => `\`${plain(text, MOST_NAME_CHARS).replace(/\s+/g, ' ')}\``
 const block = (text: string) => `\`\`\`\n${plain(text, MOST_MESSAGE_CHARS)}\n\`\`\``
