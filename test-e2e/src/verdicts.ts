@@ -90,9 +90,17 @@ export function verdictOf(rule: Rule, credential: string, enforced: boolean): Ve
 }
 
 /** Calls with nothing but the credential: what comes after the door, such as 400, counts as in. */
-export async function verdictBy(url: string, method: string, headers: Record<string, string>) {
+export async function verdictBy(
+  url: string,
+  method: string,
+  headers: Record<string, string>,
+  tries = 5,
+): Promise<Verdict> {
   const response = await fetch(url, { method, headers, redirect: 'manual' })
   const body = (await response.json().catch(() => ({}))) as { code?: string }
+  // a busy machine may keep a service from an answer in time, which says that one may try again
+  if (tries > 1 && response.status === 503 && /\.unreachable$/.test(body.code ?? ''))
+    return verdictBy(url, method, headers, tries - 1)
   const atTheDoor = /^(token|access|session|origin|identity|app_token)\./.test(body.code ?? '')
   if (response.status === 401 && atTheDoor) return '401'
   if (response.status === 403 && atTheDoor) return `403 ${body.code}`

@@ -14,24 +14,25 @@ export async function takeError({ db, log }: { db: Db; log: Log }, sent: unknown
 }
 
 /** Counts an event once in its group, and asks for the messages where the group is new or was resolved before it. */
-export async function storeError(db: Db, event: ErrorEvent) {
-  await db.transaction().execute(async (trx) => {
-    const first = await trx
-      .insertInto('error_events_seen')
-      .values({ id: event.id })
-      .onConflict((on) => on.doNothing())
-      .returning('id')
-      .executeTakeFirst()
-    if (!first) return
-    const group = await upsertGroup(trx, event)
-    if (group.opened_by !== event.id) return
-    const alert = { group_id: group.id, returned: group.count > 1 }
-    await trx
-      .insertInto('error_alerts')
-      .values((['deployment', 'org'] as const).map((target) => ({ ...alert, target })))
-      .onConflict((on) => on.doNothing()) // the message before is not sent yet
-      .execute()
-  })
+export const storeError = (db: Db, event: ErrorEvent) =>
+  db.transaction().execute((trx) => countError(trx, event))
+
+export async function countError(trx: Trx, event: ErrorEvent) {
+  const first = await trx
+    .insertInto('error_events_seen')
+    .values({ id: event.id })
+    .onConflict((on) => on.doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  if (!first) return
+  const group = await upsertGroup(trx, event)
+  if (group.opened_by !== event.id) return
+  const alert = { group_id: group.id, returned: group.count > 1 }
+  await trx
+    .insertInto('error_alerts')
+    .values((['deployment', 'org'] as const).map((target) => ({ ...alert, target })))
+    .onConflict((on) => on.doNothing()) // the message before is not sent yet
+    .execute()
 }
 
 /** An event of before the group was resolved, which came late, leaves it resolved. */

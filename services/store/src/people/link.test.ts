@@ -146,6 +146,7 @@ const claimsOf = async ({ db }: TestStore) => {
     .selectFrom('outbox')
     .select('payload')
     .where('stream', '=', 'AUDIT')
+    .orderBy('id')
     .execute()
   return lines.flatMap(({ payload }) => {
     const { action, org_id, actor_id, details } = payload as AuditEvent
