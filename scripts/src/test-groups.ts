@@ -31,13 +31,14 @@ export function writeTestGroups(root: string, folder: string): string[] {
   })
 }
 
-/** Loaded one after another: a test that is declared while another file loads may get into the suite of that. */
-const groupOf = (files: string[], root: string) => `import { describe } from 'node:test'
+/** Loaded one after another, each in the context of its suite: tests belong to the suite in whose context they are declared. */
+const groupOf = (files: string[], root: string) => `import { AsyncResource } from 'node:async_hooks'
+import { describe } from 'node:test'
 
 let last: Promise<unknown> = Promise.resolve()
 for (const file of ${JSON.stringify(files)}) {
   describe(file, { timeout: ${SECONDS_PER_FILE * 1000} }, () => {
-    const load = () => import(\`${root}/\${file}\`)
+    const load = AsyncResource.bind(() => import(\`${root}/\${file}\`))
     last = last.then(load, load)
     return last
   })
