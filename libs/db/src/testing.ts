@@ -20,7 +20,8 @@ export async function startTestPostgres() {
   const log = createLog('postgres', { format: 'json', level: 'error' })
   const durability = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
   // several stacks run at once
-  const settings = { ...durability, max_wal_size: '256MB', max_connections: '400' }
+  const sizes = { max_wal_size: '256MB', max_connections: '400' }
+  const settings = { ...durability, ...sizes, scram_iterations: '1' } // a guess at a test's password costs what it likes
   const postgres = await startPostgres({ dir, password: newId(), log, settings })
   const stop = async () => {
     await postgres.stop()

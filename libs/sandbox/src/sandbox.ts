@@ -125,7 +125,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   podhostRoutes(app, { world, pods })
   proxyRoutes(app, { world, pods })
   clientPage(app, gatewayUrl)
-  const identity = await createIdentity(world)
+  const identity = createIdentity(world)
   identityRoutes(app, world, identity)
   await pods.resume()
   const url = await app.listen({ host, port })

@@ -7,21 +7,26 @@ import type { IdentityUser, World } from '../world.ts'
 const TOKEN_SECONDS = 60
 const ALG = 'RS256'
 
-export type Identity = Awaited<ReturnType<typeof createIdentity>>
+export type Identity = ReturnType<typeof createIdentity>
 
-/** The key of the emulated identity provider, and the session tokens that its browser client would hold. */
-export async function createIdentity(world: World) {
-  const { publicKey, privateKey } = await generateKeyPair(ALG)
+/** The key of the emulated identity provider, made when it is first asked for, and the session tokens that its browser client would hold. */
+export function createIdentity(world: World) {
+  let made: ReturnType<typeof generateKeyPair> | undefined
+  const pair = () => (made ??= generateKeyPair(ALG))
   const kid = `ins_${crypto.randomUUID()}`
-  const jwk = { ...(await exportJWK(publicKey)), kid, alg: ALG, use: 'sig' }
   return {
-    jwks: { keys: [jwk] },
+    async jwks() {
+      return {
+        keys: [{ ...(await exportJWK((await pair()).publicKey)), kid, alg: ALG, use: 'sig' }],
+      }
+    },
     /** A session token of this person; `claims` replace those that it would have. */
     async token(subject: string, claims: JWTPayload = {}): Promise<string> {
       const now = Math.floor(Date.now() / 1000)
       const own = { azp: world.identity.authorizedParty, sid: `sess_${subject}`, v: 2 }
       const times = { iat: now, nbf: now, exp: now + TOKEN_SECONDS }
       const payload = { iss: world.identity.issuer, sub: subject, ...own, ...times, ...claims }
+      const { privateKey } = await pair()
       return new SignJWT(payload).setProtectedHeader({ alg: ALG, kid, typ: 'JWT' }).sign(privateKey)
     },
   }
@@ -41,7 +46,7 @@ export function identityRoutes(app: FastifyInstance, world: World, identity: Ide
     reply.header('content-type', 'application/json')
   }
   const api = { preHandler: guard, onSend }
-  app.get('/identity/v1/jwks', api, async () => identity.jwks)
+  app.get('/identity/v1/jwks', api, () => identity.jwks())
   app.get('/identity/v1/users/:id', api, async (req, reply) => {
     const { id } = z.object({ id: z.string() }).parse(req.params)
     const user = world.identity.users.find((one) => one.id === id)
