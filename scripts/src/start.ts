@@ -1,6 +1,5 @@
 import { accounts, people } from '@guildhall/sandbox/demo'
-import { SettingsError } from '@guildhall/service/config'
-import { AppError } from '@guildhall/service/errors'
+import { explainFaults } from './explain.ts'
 import { homeOf, loadDotEnv, readRunning } from './home.ts'
 import { type Stack, startStack } from './stack.ts'
 
@@ -12,7 +11,7 @@ async function main() {
   const running = await readRunning(home)
   if (running)
     fail(`Guildhall already runs from ${home} (process ${running.pid}) at ${running.url}`)
-  const stack = await startStack({ home, env: process.env }).catch(explain)
+  const stack = await startStack({ home, env: process.env })
   process.stdout.write(welcome(stack, home, Math.round(performance.now() - began)))
   let stopping = false
   const stop = async () => {
@@ -56,19 +55,10 @@ function welcome({ url, sandbox, keysMade }: Stack, home: string, ms: number) {
   return `${lines.join('\n')}\n\n`
 }
 
-/** A fault that a person can mend is told in its own words, any other with its stack. */
-function explain(error: unknown): never {
-  const plain =
-    error instanceof SettingsError ||
-    error instanceof AppError ||
-    (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-  return fail(plain ? (error as Error).message : String((error as Error).stack ?? error))
-}
-
 function fail(message: string): never {
   process.stderr.write(`${message}\n`)
   process.exit(1)
 }
 
-process.on('uncaughtException', explain).on('unhandledRejection', explain)
+explainFaults()
 await main()

@@ -6,8 +6,8 @@ import type { Kind } from './kind.ts'
 const TYPISTS = 4
 const REST_MS = 1_000
 const RIGHT = /^You have \*\*-?\d+\*\* points at Demo Club\./
-/** What a member is told while something behind the bot is away. */
-const AWAY = /try again|does not answer|is not available/i
+/** What a member is told while something behind the bot is away; a fault of the bot has other words. */
+const AWAY = /^(?!Something went wrong here).*; try again/s
 
 /** What members type in chat, which the bot and the services answer. */
 export const kindsOfCommands = (hands: Hands): Kind[] => [points(hands)]

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -126,6 +126,22 @@ test('the check passes on a good installation and names every fault of a bad one
   assert.match(bad.err, /settings of auth +ok/)
   assert.match(bad.err, /KNOWLEDGE_CRAWL_BACH is read by nobody: is KNOWLEDGE_CRAWL_BATCH meant/)
   assert.match(bad.err, /SECRET_KEY and SECRET_KEY_FILE are both set/)
+})
+
+test('before the first start the check names every fault too, and asks for no key', async (t) => {
+  const home = await mkdtemp(join(tmpdir(), 'guildhall-test-new-'))
+  cleanUp(t, () => rm(home, { recursive: true, force: true }))
+  const check = operatorAt({ home, settings: { OPS_PORT: 'many', KNOWLEDGE_CRAWL_BACH: '3' } })
+  const { code, out } = await check('config', 'check', '--json')
+  const found: { check: string; ok: boolean; result: string }[] = JSON.parse(out)
+  const faults = found.filter(({ ok }) => !ok)
+  assert.deepEqual(
+    [code, faults.map((one) => one.check)],
+    [1, ['settings of ops', 'unknown settings', 'database']],
+    out,
+  )
+  assert.match(String(faults.at(-1)?.result), /^Nothing is installed in .*npm start makes it$/)
+  assert.deepEqual(await readdir(home), [])
 })
 
 test('the check names every fault of a pack with its file, before knowledge refuses to start', async (t) => {

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type ErrorEvent, errorSubject } from '@guildhall/contracts/event'
 import { newId } from '@guildhall/service/id'
 import { droppedErrors } from '@guildhall/service/metrics'
+import { storable } from '@guildhall/service/storable'
 import type { Bus } from './connect.ts'
 
 /** Events that wait for the bus; more are counted and dropped (decisions.md § 8). */
@@ -88,10 +89,6 @@ export function createErrorEvents() {
   return { stream, attach, sendAll }
 }
 export type ErrorEvents = ReturnType<typeof createErrorEvents>
-
-/** What somebody hung on an error, as a text of whole characters that Postgres takes: it takes no U+0000. */
-const storable = (said: unknown, most: number) =>
-  String(said).replaceAll('\0', '').slice(0, most).toWellFormed()
 
 function eventOf({ ts, logger, msg, err, org, route, reqId }: LogLine): ErrorEvent {
   return {

@@ -6,6 +6,7 @@ import type { Db, Trx } from '@guildhall/db/open'
 import { AppError, isDatabaseAway, mayGetBetter } from '@guildhall/service/errors'
 import type { Log } from '@guildhall/service/log'
 import { jobSeconds } from '@guildhall/service/metrics'
+import { storable } from '@guildhall/service/storable'
 import { inTrace, traceFrom } from '@guildhall/service/trace'
 import { traceStep } from '@guildhall/service/tracker'
 import { sql } from 'kysely'
@@ -16,6 +17,9 @@ import { consume } from './consume.ts'
 import { answerHistoryCalls, shownRun } from './job-history.ts'
 import { audit, deadLetter, enqueue, queued } from './outbox.ts'
 import type { BusTables } from './tables.ts'
+
+/** Longest error of a run that is kept. */
+const MOST_ERROR_CHARS = 2_000
 
 /** What a job's handler is told beside its arguments. */
 export interface JobContext {
@@ -145,7 +149,7 @@ async function runOnce(
     await finish(db, id, attempt, {
       state: 'done',
       error: null,
-      result: JSON.stringify(result ?? null),
+      result: storableJson(result ?? null),
     })
     ran({ outcome: 'done' })
   } catch (error) {
@@ -164,6 +168,10 @@ function argsOf(job: Job, args: unknown) {
   const said = parsed.error.issues.map(({ path, message }) => `/${path.join('/')}: ${message}`)
   throw new AppError('invalid', 'job.invalid', `${job.name}: ${said.join('; ')}`)
 }
+
+/** The texts of a result are of the outside world now and then. */
+const storableJson = (result: unknown) =>
+  JSON.stringify(result, (_key, value) => (typeof value === 'string' ? storable(value) : value))
 
 const unstarted = { started_at: null, finished_at: null, error: null, result: null }
 
@@ -234,6 +242,7 @@ async function bury(
   run: Queued,
   { attempt, error, log }: Failure,
 ) {
+  error.message = storable(error.message, MOST_ERROR_CHARS) // who is told of it stores it too
   await db.transaction().execute(async (trx) => {
     const end = { state: 'failed' as const, error: error.message, result: null }
     const ended = await finish(trx, run.id, attempt, end)

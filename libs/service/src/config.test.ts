@@ -73,6 +73,16 @@ test('an address that no nats-server has is refused, before anybody connects to 
     assert.match(refusal({ ...good, NATS_URL }), /NATS_URL: needs nats:/, NATS_URL)
 })
 
+test('an address that no database has is refused, and says how a password is written', () => {
+  for (const DATABASE_URL of ['postgres://h', 'postgresql://u:a%23b@[::1]:5432/db?sslmode=require'])
+    assert.equal(readSettings(Settings, { ...good, DATABASE_URL }).DATABASE_URL, DATABASE_URL)
+  for (const password of ['a#b', 'a/b', 'a?b']) {
+    const said = refusal({ ...good, DATABASE_URL: `postgres://u:${password}@h/db` })
+    assert.match(said, /DATABASE_URL: is no URL; write # .* as %23/)
+    assert.ok(!said.includes(password))
+  }
+})
+
 test('a DSN that the tracker would not take is refused', () => {
   const dsn = (TRACKER_DSN: string) => readSettings(Settings, { ...good, TRACKER_DSN })
   for (const one of ['https://key@host/1', 'http://key@[::1]:9/at/2']) assert.ok(dsn(one))

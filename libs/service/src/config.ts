@@ -56,7 +56,14 @@ export const PostgresUrl = z
     message: 'SQLite is not supported; leave it unset and npm start brings its own Postgres',
     abort: true,
   })
-  .refine((url) => /^postgres(ql)?:\/\//.test(url), 'needs a postgres:// URL')
+  .refine((url) => /^postgres(ql)?:\/\//.test(url), {
+    message: 'needs a postgres:// URL',
+    abort: true,
+  })
+  .refine(
+    URL.canParse,
+    'is no URL; write # / ? @ : and % of its password as %23 %2F %3F %40 %3A and %25',
+  )
 
 /** Where one nats-server listens. */
 export const NatsUrl = z

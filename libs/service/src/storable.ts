@@ -58,3 +58,7 @@ const tooDeep = () =>
     'request.too_deep',
     `Objects and lists may be nested ${MOST_DEPTH} deep; send a flatter body`,
   )
+
+/** Whatever was said, as a text of at most so many whole characters that Postgres takes: it takes no U+0000. */
+export const storable = (said: unknown, most = Number.POSITIVE_INFINITY) =>
+  String(said).replaceAll('\0', '').slice(0, most).toWellFormed()

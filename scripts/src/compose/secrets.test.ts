@@ -32,6 +32,16 @@ test('setup makes what is missing, keeps what is there, and opens the folder to 
   assert.equal(await readFile(join(folder, 'internal_key'), 'utf8'), key)
 })
 
+test('a database_url that is none is refused without its password, and nothing is written', async (t) => {
+  const folder = await secretsOf(t)
+  await writeFile(join(folder, 'database_url'), 'postgres://u:hunter#2@db/guildhall')
+  const before = await readFile(join(folder, 'store_database_url'), 'utf8')
+  const setup = new URL('secrets.ts', import.meta.url).pathname
+  const ran = promisify(execFile)(process.execPath, [setup, folder])
+  await assert.rejects(ran, { stderr: /^database_url: is no URL; [^\n]*\n$/ })
+  assert.equal(await readFile(join(folder, 'store_database_url'), 'utf8'), before)
+})
+
 test('what follows from a key follows it when it changes', async (t) => {
   const folder = await secretsOf(t)
   const read = (name: string) => readFile(join(folder, name), 'utf8')

@@ -3,8 +3,9 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Service, services } from '@guildhall/contracts/names'
 import { roleUrl } from '@guildhall/db/provision'
-import { type Env, SettingsError } from '@guildhall/service/config'
+import { type Env, PostgresUrl, SettingsError } from '@guildhall/service/config'
 import { ownKey } from '@guildhall/service/internal-key'
+import { explainFaults } from '../explain.ts'
 import { readIfThere } from '../home.ts'
 
 type Make = (known: Env) => string
@@ -64,11 +65,16 @@ const GIVEN = [
 /** The names of all of them. */
 export const secretNames = [...Object.keys(MADE), ...GIVEN, ...Object.keys(FOLLOWING)]
 
-/** Every secret, with what `known` has of them; the others are made, or empty where they are given by others. */
+/**
+ * Every secret, with what `known` has of them; the others are made, or empty where they are given by others. Throws
+ * SettingsError where `database_url` is no URL.
+ */
 export function secretsOf(known: Env): Record<string, string> {
   const all: Record<string, string> = {}
   for (const name of [...Object.keys(MADE), ...GIVEN])
     all[name] = known[name] ?? MADE[name]?.(all) ?? ''
+  const url = PostgresUrl.safeParse(all.database_url)
+  if (!url.success) throw new SettingsError(`database_url: ${url.error.issues[0]?.message}`)
   for (const [name, make] of Object.entries(FOLLOWING)) all[name] = make(all)
   return all
 }
@@ -100,6 +106,7 @@ function newKey() {
 
 /** `secrets.ts <folder>` */
 if (import.meta.main) {
+  explainFaults()
   const [, , folder] = process.argv
   if (!folder) throw new SettingsError('Name the folder: secrets.ts <folder>')
   const made = await makeSecrets(folder)

@@ -2,15 +2,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Settings as KnowledgeSettings } from '@guildhall/knowledge/config'
 import { loadPacks, packFolders } from '@guildhall/knowledge/packs/load'
-import {
-  type Env,
-  readSettings,
-  SettingsError,
-  trackerSettings,
-  withoutEffect,
-} from '@guildhall/service/config'
+import { type Env, readSettings, trackerSettings, withoutEffect } from '@guildhall/service/config'
 import { z } from 'zod'
-import { homeOf } from '../home.ts'
 import { connectAsOperator, type Said, settingsSoFar, table, withDatabase } from './context.ts'
 import { pendingByService } from './migrations.ts'
 import { contradictions, schemas, unknownSettings } from './setting-checks.ts'
@@ -23,12 +16,8 @@ interface Check {
   warning?: boolean
 }
 
-/** Settings, packs, the two servers and the migrations, all faults at once. */
+/** Settings, packs, the two servers and the migrations, all faults at once; also before the first start. */
 export async function configCheck(env: Env): Promise<Said> {
-  const home = homeOf(env)
-  if (!env.DATABASE_URL && !env.DATABASE_URL_FILE && !existsSync(join(home, 'postgres'))) {
-    throw new SettingsError(`Nothing is installed in ${home}: npm start makes it`)
-  }
   const settings = await settingsSoFar(env).catch(() => settingsWithoutFiles(env))
   const checks = [
     ...settingsChecks(settings),
@@ -36,7 +25,7 @@ export async function configCheck(env: Env): Promise<Said> {
     listCheck('unknown settings', unknownSettings(env)),
     listCheck('contradictions', contradictions(env)),
     await packsCheck(settings),
-    await databaseCheck(env),
+    await databaseCheck(env, settings),
     await natsCheck(settings),
   ]
   const text = table(
@@ -84,9 +73,17 @@ function warningsOf(settings: Env): string[] {
 }
 const TrackerSettings = z.object(trackerSettings)
 
+/** Where these are unset the embedded servers stand in. */
+const EMBEDDED = { DATABASE_URL: 'postgres://embedded', NATS_URL: 'nats://embedded' }
+/** Keys that the first start makes. */
+const MADE = Object.fromEntries(
+  ['SECRET_KEY', 'SECRETS_KEY', 'INTERNAL_KEY'].map((name) => [name, '0'.repeat(64)]),
+)
+const isInstalled = ({ DATABASE_URL, DATABASE_URL_FILE, GUILDHALL_HOME = '' }: Env) =>
+  Boolean(DATABASE_URL || DATABASE_URL_FILE) || existsSync(join(GUILDHALL_HOME, 'postgres'))
+
 function settingsChecks(settings: Env): Check[] {
-  // the embedded servers stand in where these are unset
-  const whole = { DATABASE_URL: 'postgres://embedded', NATS_URL: 'nats://embedded', ...settings }
+  const whole = { ...(isInstalled(settings) ? EMBEDDED : { ...EMBEDDED, ...MADE }), ...settings }
   return Object.entries(schemas).map(([name, schema]) => {
     try {
       readSettings(schema, whole)
@@ -111,16 +108,26 @@ async function packsCheck(settings: Env): Promise<Check> {
   }
 }
 
-async function databaseCheck(env: Env): Promise<Check> {
+async function databaseCheck(env: Env, settings: Env): Promise<Check> {
+  if (!isInstalled(settings)) {
+    const result = `Nothing is installed in ${settings.GUILDHALL_HOME}: npm start makes it`
+    return { check: 'database', ok: false, result }
+  }
   try {
     const pending = await withDatabase(env, (url, internalKey) =>
       pendingByService({ url, internalKey, env }),
     )
     const faults = Object.entries(pending).flatMap(([service, found]) => {
-      if (found instanceof Error) return [`${service}: ${found.message}`]
-      return found.length > 0 ? [`${service} misses ${found.join(', ')}: run migrate up`] : []
+      if (found instanceof Error) return [{ service, fault: found.message }]
+      const fault = `misses ${found.join(', ')}: run migrate up`
+      return found.length > 0 ? [{ service, fault }] : []
     })
-    const result = faults.join('; ') || 'answers; migrations applied'
+    // one server that is away is one fault of all
+    const alike = Map.groupBy(faults, ({ fault }) => fault)
+    const lines = [...alike].map(
+      ([fault, all]) => `${all.map(({ service }) => service).join(', ')}: ${fault}`,
+    )
+    const result = lines.join('; ') || 'answers; migrations applied'
     return { check: 'database', ok: faults.length === 0, result }
   } catch (error) {
     return { check: 'database', ok: false, result: (error as Error).message }

@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util'
-import { type Env, SettingsError } from '@guildhall/service/config'
+import type { Env } from '@guildhall/service/config'
 import { AppError } from '@guildhall/service/errors'
 import { z } from 'zod'
+import { isPlain } from '../explain.ts'
 import { type Command, commands, flags, type Given } from './commands.ts'
 import { UsageError } from './context.ts'
 
@@ -91,6 +92,9 @@ function refusalOf(error: Error): Refusal {
   if (error instanceof z.ZodError)
     return { code: 'command.invalid', message: z.prettifyError(error), exit: 2 }
   if (error instanceof AppError) return { code: error.code, message, exit: 1 }
-  const plain = error instanceof SettingsError
-  return { code: 'command.failed', message: plain ? message : String(error.stack), exit: 1 }
+  return {
+    code: 'command.failed',
+    message: isPlain(error) ? message : String(error.stack),
+    exit: 1,
+  }
 }

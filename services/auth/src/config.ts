@@ -8,6 +8,7 @@ import {
   listenSettings,
   originSettings,
   Port,
+  PostgresUrl,
   readSettings,
   WebUrl,
   webUrls,
@@ -20,10 +21,9 @@ export const Settings = z.object({
   ...commonSettings,
   ...listenSettings,
   AUTH_PORT: Port.default(defaultPorts.auth).describe('Port of auth, for the gateway alone'),
-  AUTH_DATABASE_URL: z
-    .string()
-    .optional()
-    .describe("auth's own role and schema; else made from DATABASE_URL"),
+  AUTH_DATABASE_URL: PostgresUrl.optional().describe(
+    "auth's own role and schema; else made from DATABASE_URL",
+  ),
   SECRET_KEY: Key.describe('Signs cookies and seals the key that signs access tokens'),
   SECRETS_KEY: sealingKeys('org secrets'),
   BOT_TOKEN: z.string().optional().describe('Chat bot token for role and member reads'),

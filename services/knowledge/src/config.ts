@@ -6,6 +6,7 @@ import {
   listed,
   listenSettings,
   Port,
+  PostgresUrl,
   readSettings,
   WebUrl,
 } from '@guildhall/service/config'
@@ -49,10 +50,9 @@ export const Settings = z
     KNOWLEDGE_PORT: Port.default(defaultPorts.knowledge).describe(
       'Port of knowledge, for the gateway alone',
     ),
-    KNOWLEDGE_DATABASE_URL: z
-      .string()
-      .optional()
-      .describe("knowledge's own role and schema; else made from DATABASE_URL"),
+    KNOWLEDGE_DATABASE_URL: PostgresUrl.optional().describe(
+      "knowledge's own role and schema; else made from DATABASE_URL",
+    ),
     KNOWLEDGE_INDEX_DIR: z
       .string()
       .default('.guildhall/index')

@@ -114,5 +114,5 @@ async function destinationOf(
   if (!url) return undefined
   const named = config.ALERTS_WEBHOOK_ORIGINS.includes(url.origin)
   if (url.protocol !== 'https:' && !named) return undefined
-  return { url: url.href, guarded: url.protocol === 'https:', org }
+  return { url: url.href, guarded: !named, org }
 }

@@ -3,13 +3,17 @@ import { test } from 'node:test'
 import { answer } from '@guildhall/bus/calls'
 import { busAs } from '@guildhall/bus/testing'
 import { getHealth, readinessOf } from '@guildhall/contracts/ops'
+import { z } from 'zod'
 import { testOps } from '../testing.ts'
 
 test('the health names who is ready, who waits for what and who does not answer', async (t) => {
   const { as, settings } = await testOps(t)
   const auth = await busAs(t, { url: settings.NATS_URL, peer: 'auth' })
   answer(auth, readinessOf('auth'), async () => ({ missing: ['postgres: it is away'] }))
-  await auth.nats.flush()
+  const knowledge = await busAs(t, { url: settings.NATS_URL, peer: 'knowledge' })
+  const ofAnother = { ...readinessOf('knowledge'), reply: z.object({ other: z.string() }) }
+  answer(knowledge, ofAnother, async () => ({ other: 'of another revision' }))
+  await Promise.all([auth.nats.flush(), knowledge.nats.flush()])
   const caller = {
     kind: 'superadmin' as const,
     chat_user_id: '10001',
@@ -27,5 +31,6 @@ test('the health names who is ready, who waits for what and who does not answer'
     status: 'waiting',
     missing: ['postgres: it is away'],
   })
-  assert.equal(by.get('knowledge')?.status, 'silent')
+  assert.deepEqual(by.get('knowledge')?.missing, ['knowledge answers in another way'])
+  assert.equal(by.get('store')?.status, 'silent')
 })

@@ -10,6 +10,7 @@ import {
 import { listJobRuns } from '@guildhall/contracts/job-runs'
 import { tellProblems } from '@guildhall/contracts/notifications'
 import { newId } from '@guildhall/service/id'
+import { z } from 'zod'
 import { storeAudit } from '../audit/store.ts'
 import { officerOf, opsWith, params } from '../testing-services.ts'
 
@@ -57,6 +58,18 @@ test('the overview has each section from its service, and says which do not answ
     ['auth.org.created'],
   )
   assert.deepEqual(jobs, [])
+})
+
+test('a service of another revision, which answers in another way, counts as one that does not', async (t) => {
+  const { bus, heard, officer } = await opsWith(t, 'store', 'alerts')
+  const alerts = { feeds: 2, enabled: 1, failing: 1, posted: 9 }
+  answer(bus('alerts'), tellSections('alerts'), async () => ({ alerts }))
+  const ofAnother = { ...tellSections('store'), reply: z.object({ members: z.object({}) }) }
+  answer(bus('store'), ofAnother, async () => ({ members: {} }))
+  await heard()
+  const reply = await officer.call(getOverview, { params })
+  assert.ok(reply.status === 200, JSON.stringify(reply.body))
+  assert.deepEqual([reply.body.sections.members, reply.body.sections.alerts], [SILENT, alerts])
 })
 
 test('a service that hangs holds the overview up for two seconds and not longer', async (t) => {
