@@ -143,7 +143,7 @@ function problemOf(bus: Bus, call: Call, error: unknown, request_id: string | un
       ...(retryAfter !== undefined && { retryAfter }),
     }
   }
-  bus.log.error({ err: thrown, call: call.name, request_id }, 'A call failed')
+  bus.log.error({ err: thrown, call: call.name, reqId: request_id }, 'A call failed')
   return {
     kind: 'unavailable',
     code: `${call.service}.failed`,

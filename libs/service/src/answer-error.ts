@@ -74,10 +74,10 @@ export function answerError(thrown: unknown, req: FastifyRequest, reply: Fastify
     .send({ error: 'Internal error', code: 'internal', request_id: String(req.id) })
 }
 
-/** What a log line says of its request. */
-function about({ id, method, routeOptions }: FastifyRequest) {
-  return { reqId: id, route: `${method} ${routeOptions.url}` }
-}
+/** What a log line says of its request, besides the id that the request's own log has. */
+const about = ({ method, routeOptions }: FastifyRequest) => ({
+  route: `${method} ${routeOptions.url}`,
+})
 
 function known(thrown: unknown) {
   const error: unknown = thrown instanceof Error ? thrown : new Error(`Thrown: ${String(thrown)}`)

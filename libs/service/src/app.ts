@@ -103,7 +103,7 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
         req.identity = identify(req, route, { service, callerKey })
         req.trace.org = req.identity.org?.id
         req.id = req.identity.request_id // the gateway's, so that its line and ours are found together
-        req.log = req.log.child({ reqId: req.id })
+        req.log = log.child({ reqId: req.id }) as FastifyBaseLogger // Fastify's own has another id
         if (named) req.params = nameRest(req.params, named)
       },
       preValidation: async (req, reply) => {

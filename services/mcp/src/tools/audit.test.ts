@@ -15,7 +15,8 @@ test('nobody hears what a tool found before its line is in the audit log', async
   const reply = use('knowledge.sources').finally(() => {
     heard = true
   })
-  await lock.waits()
+  const early = reply.then(({ status, body }) => assert.fail(`${status} ${JSON.stringify(body)}`))
+  await Promise.race([lock.waits(), early])
   assert.equal(heard, false)
   await lock.letGo()
   assert.equal((await reply).status, 200)

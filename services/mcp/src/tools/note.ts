@@ -32,7 +32,7 @@ export function notesOf({ db, log }: Pick<Deps, 'db' | 'log'>, asker: Asker, nam
   /** The same of what was done already: one that cannot be written is logged, and holds up the answer for seconds. */
   async function settle(became: Outcome) {
     const { request_id } = asker
-    const about = { tool, outcome: became.outcome, org: asker.org.id, request_id }
+    const about = { tool, outcome: became.outcome, org: asker.org.id, reqId: request_id }
     const written = write(became).catch((error) =>
       log.error({ err: error, ...about }, 'What became of a tool is not in the audit log'),
     )
