@@ -10,6 +10,7 @@ import { answerError } from '@guildhall/service/answer-error'
 import { takeAnyBody } from '@guildhall/service/any-body'
 import { MAX_PARAM_LENGTH } from '@guildhall/service/app'
 import { CALLER_HEADER, signIdentity } from '@guildhall/service/caller-token'
+import { closesIdle } from '@guildhall/service/close-idle'
 import { allowedOrigins, isDisabled } from '@guildhall/service/config'
 import { cookieName, isHttps } from '@guildhall/service/cookie-name'
 import { AppError, notFound } from '@guildhall/service/errors'
@@ -77,6 +78,7 @@ export function buildGateway(deps: Deps) {
     throw notFound()
   })
   lingers(app)
+  closesIdle(app)
   app.decorateRequest('arrival')
   app.decorateRequest('admitted')
   app.decorateRequest('refusal')

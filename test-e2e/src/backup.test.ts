@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { TEST_INTERNAL_KEY, testEnvironment } from '@guildhall/bus/testing'
+import { migratedDatabase, TEST_INTERNAL_KEY, testEnvironment } from '@guildhall/bus/testing'
 import { listMemories } from '@guildhall/contracts/agent-memories'
 import { getName } from '@guildhall/contracts/auth'
 import { putSource, search } from '@guildhall/contracts/knowledge'
@@ -19,7 +19,7 @@ import { allRows, allStructure } from './all-rows.ts'
 import { fillStack, SEALED_MEMORY, sourceOf } from './filled-stack.ts'
 import { clientOf, signIn } from './people.ts'
 import { operatorAt } from './run-operator.ts'
-import { testStack } from './stack.ts'
+import { migrations, testStack } from './stack.ts'
 
 const run = promisify(execFile)
 /** Tables that the journeys of `fillStack` leave rows in, at least. */
@@ -225,4 +225,25 @@ test('no command but a start and a restore makes keys, and a backup holds none b
   assert.deepEqual(await readdir(home), [])
   const made = await operatorAt({ home, settings: ours })('backup', file, ...keys)
   assert.equal(made.code, 0, made.err)
+})
+
+test("neither a backup nor a restore is made where a service's own URL leads to another database", async (t) => {
+  const { folder, file } = await folderOf(t)
+  const INTERNAL_KEY = TEST_INTERNAL_KEY
+  const here = await migratedDatabase(t, migrations)
+  const source = (AUTH_DATABASE_URL: string) =>
+    operatorAt({ home: folder, settings: { DATABASE_URL: here, INTERNAL_KEY, AUTH_DATABASE_URL } })
+  const elsewhere = await testDatabase(t)
+  const said = /^AUTH_DATABASE_URL leads to another database than DATABASE_URL/
+  const refused = await source(elsewhere)('backup', file)
+  assert.deepEqual([refused.code, said.test(refused.err)], [1, true], refused.err)
+  const made = await source(here)('backup', file)
+  assert.equal(made.code, 0, made.err)
+
+  const more = { INTERNAL_KEY, AUTH_DATABASE_URL: elsewhere }
+  const { DATABASE_URL, home, operator } = await emptyDeployment(t, folder, more)
+  const { code, err } = await operator('restore', file)
+  assert.deepEqual([code, said.test(err)], [1, true], err)
+  for (const url of [DATABASE_URL, elsewhere]) assert.deepEqual(await allRows(url), {})
+  assert.deepEqual(await readdir(home), [])
 })

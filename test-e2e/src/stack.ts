@@ -13,7 +13,8 @@ import type { Env } from '@guildhall/service/config'
 import { cleanUp, until } from '@guildhall/service/testing'
 import { clientOf, machineTokenOf, orgIdOf, signIn } from './people.ts'
 
-const migrations = Object.fromEntries(
+/** The folder of each service's migrations. */
+export const migrations = Object.fromEntries(
   Object.entries(parts).map(([service, part]) => [service, part.migrations]),
 )
 

@@ -25,6 +25,7 @@ import { type Admit, admitted, untilDone } from './admission.ts'
 import { answerError } from './answer-error.ts'
 import { storableOrNone, takeAnyBody } from './any-body.ts'
 import { CALLER_HEADER, type Identity, openIdentity } from './caller-token.ts'
+import { closesIdle } from './close-idle.ts'
 import { AppError, notFound } from './errors.ts'
 import { readForm } from './form.ts'
 import { streamForm } from './form-stream.ts'
@@ -85,6 +86,7 @@ export function createApp({ service, log, callerKey, ready }: AppDeps) {
   app.decorateRequest('identity')
   app.register(multipart)
   lingers(app)
+  closesIdle(app)
   addProbes(app, ready)
 
   /** `admit` is asked before the body of a form is read (admission.ts). */
