@@ -19,11 +19,12 @@ test('a run ends whatever bytes its error or its result has', async (t) => {
   const heard: string[] = []
   const run = async ({ n }: { n: number }) => {
     if (n === 0) throw new AppError('invalid', 'test.odd', `no \0 here ${'x'.repeat(5_000)}`)
+    if (n === 2) throw new DOMException('no \0 there', 'DataError') // whose message nobody may set
     return { was: ['text with \0 in it'] }
   }
   const failed = async (_trx: unknown, { error }: FailedRun) => heard.push(error.message)
   const ending = new AbortController()
-  const handler = handles(job, run, failed, async () => {})
+  const handler = handles({ ...job, attempts: 1 }, run, failed, async () => {})
   const running = [runJobs(bus, db, [handler], ending.signal), relay(bus, db, ending.signal)]
   cleanUp(t, async () => {
     ending.abort()
@@ -40,5 +41,7 @@ test('a run ends whatever bytes its error or its result has', async (t) => {
   assert.deepEqual([bad.state, bad.error?.slice(0, 12)], ['failed', 'no  here xxx'])
   assert.deepEqual([bad.error?.length, heard], [2_000, [bad.error]])
   assert.deepEqual([good.state, good.result], ['done', { was: ['text with  in it'] }])
-  await until(async () => (await bus.jsm.streams.info('DEAD')).state.messages === 1)
+  const fixed = await ended(2)
+  assert.deepEqual([fixed.state, fixed.error], ['failed', 'no  there'])
+  await until(async () => (await bus.jsm.streams.info('DEAD')).state.messages === 2)
 })

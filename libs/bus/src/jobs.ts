@@ -235,21 +235,29 @@ interface Failure {
   log: Log
 }
 
+/** The error itself, or one of the same code whose message can be stored. */
+function storableError(error: Error): Error {
+  const message = storable(error.message, MOST_ERROR_CHARS)
+  if (message === error.message) return error
+  if (!(error instanceof AppError)) return new Error(message, { cause: error })
+  return new AppError(error.kind, error.code, message, { cause: error })
+}
+
 /** Ends a run for good, whatever ended it: its owner, the dead letters and the error events are told. */
 async function bury(
   db: Db<BusTables>,
   { job, failed }: JobHandler,
   run: Queued,
-  { attempt, error, log }: Failure,
+  { attempt, error: thrown, log }: Failure,
 ) {
-  error.message = storable(error.message, MOST_ERROR_CHARS) // who is told of it stores it too
+  const error = storableError(thrown) // who is told of it stores it too
   await db.transaction().execute(async (trx) => {
     const end = { state: 'failed' as const, error: error.message, result: null }
     const ended = await finish(trx, run.id, attempt, end)
     if (ended) await failed?.(trx as never, { run_id: run.id, error })
     await enqueue(trx, deadLetter(job, run, error.message))
   })
-  log.error({ err: error }, `Job ${job.name} failed for good`) // not before: a burial is tried again
+  log.error({ err: thrown }, `Job ${job.name} failed for good`) // not before: a burial is tried again
 }
 
 function answerJobCalls(bus: Bus, db: Db<BusTables>, handlers: JobHandler[]) {

@@ -1,10 +1,16 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { Settings as KnowledgeSettings } from '@guildhall/knowledge/config'
 import { loadPacks, packFolders } from '@guildhall/knowledge/packs/load'
 import { type Env, readSettings, trackerSettings, withoutEffect } from '@guildhall/service/config'
 import { z } from 'zod'
-import { connectAsOperator, type Said, settingsSoFar, table, withDatabase } from './context.ts'
+import {
+  connectAsOperator,
+  hasDatabase,
+  nothingInstalled,
+  type Said,
+  settingsSoFar,
+  table,
+  withDatabase,
+} from './context.ts'
 import { pendingByService } from './migrations.ts'
 import { contradictions, schemas, unknownSettings } from './setting-checks.ts'
 
@@ -79,8 +85,7 @@ const EMBEDDED = { DATABASE_URL: 'postgres://embedded', NATS_URL: 'nats://embedd
 const MADE = Object.fromEntries(
   ['SECRET_KEY', 'SECRETS_KEY', 'INTERNAL_KEY'].map((name) => [name, '0'.repeat(64)]),
 )
-const isInstalled = ({ DATABASE_URL, DATABASE_URL_FILE, GUILDHALL_HOME = '' }: Env) =>
-  Boolean(DATABASE_URL || DATABASE_URL_FILE) || existsSync(join(GUILDHALL_HOME, 'postgres'))
+const isInstalled = (settings: Env) => hasDatabase(settings) || Boolean(settings.DATABASE_URL_FILE)
 
 function settingsChecks(settings: Env): Check[] {
   const whole = { ...(isInstalled(settings) ? EMBEDDED : { ...EMBEDDED, ...MADE }), ...settings }
@@ -110,8 +115,7 @@ async function packsCheck(settings: Env): Promise<Check> {
 
 async function databaseCheck(env: Env, settings: Env): Promise<Check> {
   if (!isInstalled(settings)) {
-    const result = `Nothing is installed in ${settings.GUILDHALL_HOME}: npm start makes it`
-    return { check: 'database', ok: false, result }
+    return { check: 'database', ok: false, result: nothingInstalled(settings) }
   }
   try {
     const pending = await withDatabase(env, (url, internalKey) =>

@@ -97,8 +97,12 @@ type DatabaseWork<T> = (url: string, internalKey: string) => Promise<T>
 export async function withDatabase<T>(env: Env, work: DatabaseWork<T>): Promise<T> {
   const settings = await operatorSettings(env)
   if (hasDatabase(settings)) return withServer(settings, work)
-  throw new SettingsError(`Nothing is installed in ${settings.GUILDHALL_HOME}: npm start makes it`)
+  throw new SettingsError(nothingInstalled(settings))
 }
+
+/** What is said where there is no database yet. */
+export const nothingInstalled = ({ GUILDHALL_HOME }: Env) =>
+  `Nothing is installed in ${GUILDHALL_HOME}: npm start makes it`
 
 /** False where an embedded Postgres would have to be made. */
 export const hasDatabase = ({ DATABASE_URL, GUILDHALL_HOME = '' }: Env) =>

@@ -9,7 +9,10 @@ const ALG = 'RS256'
 
 export type Identity = ReturnType<typeof createIdentity>
 
-/** The key of the emulated identity provider, made when it is first asked for, and the session tokens that its browser client would hold. */
+/**
+ * The key of the emulated identity provider, made when it is first asked for, and the session tokens that its browser
+ * client would hold.
+ */
 export function createIdentity(world: World) {
   let made: ReturnType<typeof generateKeyPair> | undefined
   const pair = () => (made ??= generateKeyPair(ALG))

@@ -17,6 +17,7 @@ export async function takeError({ db, log }: { db: Db; log: Log }, sent: unknown
 export const storeError = (db: Db, event: ErrorEvent) =>
   db.transaction().execute((trx) => countError(trx, event))
 
+/** The same within a transaction. */
 export async function countError(trx: Trx, event: ErrorEvent) {
   const first = await trx
     .insertInto('error_events_seen')

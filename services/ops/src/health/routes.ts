@@ -14,7 +14,7 @@ export function healthRoutes(app: App, deps: Deps) {
   })
 }
 
-async function healthOf({ bus, ready }: Deps, service: Service) {
+async function healthOf({ bus, log, ready }: Deps, service: Service) {
   try {
     const missing =
       service === 'ops'
@@ -23,8 +23,11 @@ async function healthOf({ bus, ready }: Deps, service: Service) {
     const status = missing.length === 0 ? ('ready' as const) : ('waiting' as const)
     return { service, status, missing }
   } catch (error) {
+    if (error instanceof AppError)
+      return { service, status: 'silent' as const, missing: [error.message] }
     // of another revision, as in a deployment that is under way, it may answer what is no answer here
-    const said = error instanceof AppError ? error.message : `${service} answers in another way`
+    const said = `${service} answers in another way`
+    log.error({ err: error, asked: service }, said)
     return { service, status: 'silent' as const, missing: [said] }
   }
 }
